@@ -1,0 +1,123 @@
+//! Counts what a command costs: its instructions by callgrind, its system calls by strace.
+//!
+//! Both are counts and not times: the same on a busy machine as on an idle one. The command gets an environment that
+//! holds HOME and nothing else. A tool that isn't there gives `not run` and why; a command that fails is an error,
+//! because the cost of failing says nothing.
+
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A count, or why there is none.
+pub type Measured = std::result::Result<u64, String>;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    Instructions,
+    SystemCalls,
+}
+
+impl Measure {
+    pub fn name(self) -> &'static str {
+        match self {
+            Measure::Instructions => "instructions",
+            Measure::SystemCalls => "system calls",
+        }
+    }
+
+    fn tool(self) -> &'static str {
+        match self {
+            Measure::Instructions => "valgrind",
+            Measure::SystemCalls => "strace",
+        }
+    }
+}
+
+/// A command as it is measured.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    pub home: PathBuf,
+}
+
+/// Runs commands under the tools there are.
+pub struct Meter {
+    scratch: PathBuf,
+}
+
+impl Meter {
+    pub fn new() -> Meter {
+        Meter {
+            scratch: Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.count", std::process::id())),
+        }
+    }
+
+    pub fn count(&self, call: &Call, measure: Measure) -> Result<Measured> {
+        self.output(call)?;
+        let Some(tool) = find_program(measure.tool()) else {
+            return Ok(Err(format!("{} is not installed", measure.tool())));
+        };
+        let mut command = sealed(&tool, call);
+        match measure {
+            Measure::Instructions => command
+                .args(["--tool=callgrind", "--quiet"])
+                .arg(format!("--callgrind-out-file={}", self.scratch.display())),
+            Measure::SystemCalls => command.arg("-f").arg("-o").arg(&self.scratch),
+        };
+        let output = command.arg(&call.program).args(&call.arguments).output()?;
+        if !output.status.success() {
+            return Ok(Err(format!("{} failed: {}", measure.tool(), last_line(&output.stderr))));
+        }
+        let text = std::fs::read_to_string(&self.scratch).context("read what the tool counted")?;
+        let count = match measure {
+            Measure::Instructions => parse_instructions(&text),
+            Measure::SystemCalls => Some(count_system_calls(&text)),
+        };
+        Ok(count.ok_or_else(|| format!("{} printed no count", measure.tool())))
+    }
+
+    /// What the command prints, by itself.
+    pub fn output(&self, call: &Call) -> Result<String> {
+        let output: Output = sealed(&call.program, call).args(&call.arguments).output()?;
+        let shown = || format!("{} {}", call.program.display(), call.arguments.join(" "));
+        ensure!(output.status.success(), "{} failed: {}", shown(), last_line(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        let _missing_where_nothing_was_counted = std::fs::remove_file(&self.scratch);
+    }
+}
+
+fn sealed(program: &Path, call: &Call) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("HOME", &call.home).stdin(Stdio::null());
+    command
+}
+
+/// A program on the PATH. Looked for here because a sealed command has no PATH to be found by.
+fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+fn last_line(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).lines().last().unwrap_or("it said nothing").to_string()
+}
+
+/// Callgrind's file has one line `totals: <count>`, or `summary:` in older versions.
+fn parse_instructions(text: &str) -> Option<u64> {
+    let count =
+        |line: &str| line.strip_prefix("totals:").or(line.strip_prefix("summary:"))?.trim().parse().ok();
+    text.lines().find_map(count)
+}
+
+/// One line a call; signals, ends, and the second halves of interrupted calls are none.
+fn count_system_calls(text: &str) -> u64 {
+    let is_call = |line: &&str| line.contains('(') && !line.contains(" resumed>") && !line.contains(" --- ");
+    text.lines().filter(is_call).count() as u64
+}

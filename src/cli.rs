@@ -1,0 +1,203 @@
+//! The command line: arguments in, exit code out. Everything that goes wrong is told here, once.
+
+mod usage;
+
+use crate::commands::app::App;
+use crate::commands::{Command, run};
+use crate::ctx::Ctx;
+use crate::error::{CommandError, Kind};
+use crate::ui::{Answer, Color, Failure, Format, Ui};
+use clap::{CommandFactory, FromArgMatches, Parser};
+use serde_json::json;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The help's own layout: commands by what one wants to do. A test holds it against the commands there are.
+const HELP: &str = "\
+{about-with-newline}
+{usage-heading} {usage}
+
+Start:
+  init          Make an organisation and its departments
+  demo          Watch an organisation work, in a minute
+
+Talk to it:
+  send          Send a message to one or more departments
+  inbox         List a department's open messages
+  outbox        List what a department sent
+  message       Show one message, its thread, or mark it
+  questions     List what directors asked, or answer
+
+Run it:
+  run-loop      Run a department until its mail is handled
+  run-director  Run one step of one role
+
+Steer it:
+  approvals     List, show, approve or reject what waits for you
+  charter       Show, check, test or accept a department's charter
+  budget        Show budgets: spent, reserved, left, and until when
+  gate          Show, check, close or open the safety gate
+  pause         Keep a department from running
+  resume        Let a paused department run again
+  stop-loop     End a department's run
+  stop-all      Stop everything, and prove it
+  escalations   List what directors handed over, or resolve one
+
+See it:
+  status        Show how the organisation is
+  logs          Show the running step's output
+  runs          List runs, or show one with its steps
+  active-runs   List what runs now
+  memory        Show what a director remembers
+  prompt        Print the prompt a director would get
+
+Trust it:
+  verify        Check that everything on disk holds together
+  recover       Finish what a dead run left
+
+Carry it:
+  schema        Print the JSON Schema of a format
+
+Options:
+{options}{after-help}";
+
+/// Run an organisation of LLM directors from plain files
+///
+/// A department is a folder `org-<dept>`; the organisation is all of them under one root. Without a command: status.
+#[derive(Debug, Parser)]
+#[command(name = "harness", version, help_template = HELP, disable_help_subcommand = true)]
+#[command(after_help = "`harness COMMAND --help` says what a command does, with examples.")]
+struct Cli {
+    /// The organisation's root [default: $HOME]
+    #[arg(long, global = true, value_name = "DIR", env = "HARNESS_ROOT", hide_env_values = true)]
+    root: Option<PathBuf>,
+    /// Print one JSON document on stdout
+    #[arg(long, global = true)]
+    json: bool,
+    /// Use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+    /// Say only what was asked for
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Runs the program and returns its exit code.
+pub fn main(arguments: Vec<OsString>) -> u8 {
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    let format = if wants_json { Format::Json } else { Format::Text };
+    let plain = Ui { format, color: Color::Auto, quiet: false };
+    // Building the whole tree of commands to say one line would be most of the work.
+    if arguments.len() == 2 && matches!(arguments[1].to_str(), Some("--version" | "-V")) {
+        return plain.answer(&Answer::new("harness.version/1", json!(null), version()));
+    }
+    let outcome = std::panic::catch_unwind(|| parse_and_run(arguments, plain));
+    outcome.unwrap_or_else(|_| {
+        let error = CommandError::new(Kind::Bug, "harness has a bug, and stopped")
+            .hint("the lines above say where; nothing half done is left behind");
+        fail(&plain, &error)
+    })
+}
+
+fn version() -> String {
+    format!("harness {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+fn parse_and_run(arguments: Vec<OsString>, plain: Ui) -> u8 {
+    let parsed =
+        Cli::command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => run_cli(&cli, plain.format),
+        Err(error) => refuse_arguments(&error, &plain),
+    }
+}
+
+fn run_cli(cli: &Cli, format: Format) -> u8 {
+    let ctx = Ctx::from_process();
+    let format = if cli.json { Format::Json } else { format };
+    let ui = Ui { format, color: cli.color, quiet: cli.quiet };
+    let root = match cli.root.clone().filter(|root| !root.as_os_str().is_empty()).or_else(|| ctx.home()) {
+        Some(root) => root,
+        None => {
+            let error = CommandError::new(
+                Kind::Usage,
+                "neither --root nor HARNESS_ROOT nor HOME says where the root is",
+            );
+            return fail(&ui, &error.hint("name it: `--root DIR`"));
+        }
+    };
+    let app = App { ctx: &ctx, ui, root };
+    match run(cli.command.as_ref(), &app) {
+        Ok(answer) => ui.answer(&answer),
+        Err(error)
+            if cli.command.is_none() && error.code == Some("no_organisation") && format == Format::Text =>
+        {
+            ui.answer(&Answer::new("harness.welcome/1", json!(null), welcome(&app)))
+        }
+        Err(error) => fail(&ui, &error),
+    }
+}
+
+fn welcome(app: &App<'_>) -> String {
+    format!(
+        "harness runs an organisation of LLM directors from plain files.\n\n\
+         There is none in {} yet. To make one with five departments:\n\n  \
+         harness init --root ./org\n\nThen `harness --help` shows what you can do with it.\n",
+        app.root.display()
+    )
+}
+
+fn refuse_arguments(error: &clap::Error, plain: &Ui) -> u8 {
+    use clap::error::ErrorKind;
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let help = error.render().ansi().to_string();
+        return plain_text(plain).answer(&Answer::new("harness.help/1", json!(null), help));
+    }
+    fail(plain, &usage::to_error(error))
+}
+
+fn plain_text(ui: &Ui) -> Ui {
+    Ui { format: Format::Text, ..*ui }
+}
+
+fn fail(ui: &Ui, error: &CommandError) -> u8 {
+    let (exit, message) = (error.kind.exit(), error.cause.to_string());
+    ui.failure(&Failure {
+        code: error.code.unwrap_or(error.kind.code()),
+        exit,
+        causes: causes(&message, &error.cause),
+        message,
+        hints: &error.hints,
+    });
+    exit
+}
+
+/// What led to it, but for what the message says already.
+fn causes(message: &str, error: &anyhow::Error) -> Vec<String> {
+    error.chain().skip(1).map(ToString::to_string).filter(|cause| !message.contains(cause.as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_the_help_once_with_its_first_line() {
+        let mut command = Cli::command();
+        command.build();
+        for sub in command.get_subcommands() {
+            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+            let line = format!("  {:<13} {about}", sub.get_name());
+            assert_eq!(HELP.lines().filter(|known| *known == line).count(), 1, "{line}");
+        }
+        let listed = HELP.lines().filter(|line| line.starts_with("  ")).count();
+        assert_eq!(listed, command.get_subcommands().count());
+    }
+}

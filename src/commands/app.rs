@@ -1,0 +1,82 @@
+//! What every command starts from: the organisation, a department by name, the key, the audit.
+
+use crate::ctx::Ctx;
+use crate::domain::audit::Deed;
+use crate::domain::id::{Dept, nearest};
+use crate::error::{CommandError, Kind};
+use crate::store::key::{Key, load_or_create};
+use crate::store::org::{Department, Org};
+use crate::ui::Ui;
+use std::path::PathBuf;
+
+/// A command's surroundings.
+pub struct App<'a> {
+    pub ctx: &'a Ctx,
+    pub ui: Ui,
+    pub root: PathBuf,
+}
+
+/// What every command returns.
+pub type Result<T> = std::result::Result<T, CommandError>;
+
+impl App<'_> {
+    /// The organisation; a new user is told how to make one.
+    pub fn org(&self) -> Result<Org> {
+        let found = Org::find(&self.root, &self.ctx.disk())?;
+        found.ok_or_else(|| {
+            let root = self.root.display();
+            CommandError::failed(format!("there is no organisation in {root}"))
+                .code("no_organisation")
+                .hint(format!("make one: `harness init --root {root}`"))
+                .hint("or name another root: `--root DIR`, or HARNESS_ROOT in the environment")
+        })
+    }
+
+    /// A department by its name, with a guess where it is misspelt.
+    pub fn department(&self, org: &Org, name: &str) -> Result<Department> {
+        let dept = Dept::parse(name)
+            .map_err(|fault| CommandError::new(Kind::Usage, fault).code("bad_department"))?;
+        if let Some(department) = org.department(&dept)? {
+            return Ok(department);
+        }
+        let known = org.departments()?.departments;
+        let names: Vec<&str> = known.iter().map(Dept::as_str).collect();
+        let error = CommandError::failed(format!("there is no department `{name}`")).code("no_department");
+        Err(match nearest(name, names.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None if names.is_empty() => error.hint("make it: `harness init` makes the template's five"),
+            None => error.hint(format!("there are: {}", names.join(", "))),
+        })
+    }
+
+    /// The user's key, made on first use.
+    pub fn key(&self) -> Result<Key> {
+        let folder = self.ctx.config_folder().ok_or_else(|| {
+            CommandError::failed("HOME is not set, so there is no place for the key")
+                .hint("set HOME, or XDG_CONFIG_HOME to an absolute path")
+        })?;
+        Ok(load_or_create(&folder, &self.ctx.disk(), || self.ctx.random())?)
+    }
+
+    /// Writes down what a human command is about to change.
+    pub fn audit(&self, org: &Org, command: &str, what: &str) -> Result<()> {
+        Ok(org.write_audit(&Deed { at: self.ctx.now(), by: "user", command, what })?)
+    }
+
+    /// Whether this was started by an engine or a pipeline: its environment says so, or an ancestor's does.
+    pub fn inside_run(&self) -> bool {
+        self.ctx.inside_run() || crate::process::stop::ancestor_run().is_some()
+    }
+
+    /// Commands that speak for the human are not for engines and what they start.
+    pub fn require_human(&self, command: &str) -> Result<()> {
+        if !self.inside_run() {
+            return Ok(());
+        }
+        Err(CommandError::refused(format!(
+            "`harness {command}` speaks for the human, and this is inside a run"
+        ))
+        .code("inside_run")
+        .hint("from inside a run, reading commands and `harness send` work"))
+    }
+}

@@ -1,0 +1,216 @@
+//! `harness approvals list|show|approve|reject`: what waits for a human's word.
+
+use super::app::{App, Result};
+use super::requests::{FoundRequest, all, find, resolve};
+use crate::domain::request::{RequestKind, RequestStatus};
+use crate::domain::text::{one_line, visible};
+use crate::domain::time::{parse_rfc3339, render_age, render_local};
+use crate::error::{CommandError, Kind};
+use crate::ui::table::render_table;
+use crate::ui::{Answer, bold};
+use serde_json::{Value, json};
+
+const KIND: RequestKind = RequestKind::Approval;
+
+/// List, show, approve or reject what waits for you
+///
+/// Without a verb: at a terminal it walks through what is pending, one key each; elsewhere it lists.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct ApprovalsArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    List(ListArgs),
+    Show(IdArgs),
+    Approve(ApproveArgs),
+    Reject(RejectArgs),
+}
+
+/// List approvals, pending ones unless --all
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Those that are resolved too
+    #[arg(long)]
+    all: bool,
+}
+
+/// Show exactly what would happen
+#[derive(Debug, clap::Args)]
+struct IdArgs {
+    /// Its id, or the end of it
+    id: String,
+}
+
+/// Approve one: it is judged again, and carried out once
+#[derive(Debug, clap::Args)]
+struct ApproveArgs {
+    /// Its id, or the end of it
+    id: String,
+    /// A word to the director
+    #[arg(long, value_name = "TEXT", default_value = "approved")]
+    why: String,
+}
+
+/// Reject one: it is not carried out, and the director is told why
+#[derive(Debug, clap::Args)]
+struct RejectArgs {
+    /// Its id, or the end of it
+    id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    why: String,
+}
+
+pub fn run(args: &ApprovalsArgs, app: &App<'_>) -> Result<Answer> {
+    match &args.verb {
+        None if app.ui.can_ask() => walk(app),
+        None => list(&ListArgs { all: false }, app),
+        Some(Verb::List(args)) => list(args, app),
+        Some(Verb::Show(args)) => show(args, app),
+        Some(Verb::Approve(args)) => decide(app, &args.id, RequestStatus::Approved, &args.why),
+        Some(Verb::Reject(args)) => decide(app, &args.id, RequestStatus::Rejected, &args.why),
+    }
+}
+
+fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
+    let org = app.org()?;
+    let (mut found, warnings) = all(app, &org, KIND)?;
+    found.retain(|one| args.all || one.request.status == RequestStatus::Pending);
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .map(|one| {
+            let request = &one.request;
+            vec![
+                request.id.clone(),
+                one.department.dept.to_string(),
+                shown_status(app, one),
+                render_age(request.created, app.ctx.now()),
+                request.text("action").unwrap_or("").to_string(),
+                request.text("why").unwrap_or("").to_string(),
+            ]
+        })
+        .collect();
+    let text = if rows.is_empty() {
+        "Nothing waits for your approval.\n".to_string()
+    } else {
+        render_table(&["ID", "DEPARTMENT", "STATUS", "AGE", "ACTION", "WHY"], &rows, app.ui.width())
+    };
+    let data = json!({"approvals": found.iter().map(to_json).collect::<Vec<_>>()});
+    Ok(Answer::new("harness.approvals/1", data, text).warnings(warnings))
+}
+
+fn shown_status(app: &App<'_>, one: &FoundRequest) -> String {
+    if one.request.is_expired(app.ctx.now()) { "expired".to_string() } else { one.request.status.to_string() }
+}
+
+fn to_json(one: &FoundRequest) -> Value {
+    let request = &one.request;
+    json!({
+        "id": request.id,
+        "dept": one.department.dept,
+        "status": request.status.name(),
+        "action": request.action().ok(),
+        "action_sha256": request.text("action_sha256"),
+        "code": request.text("code"),
+        "why": request.text("why"),
+        "confidence": request.text("confidence").and_then(|text| text.parse::<u8>().ok()),
+        "about": request.text("about"),
+        "created": request.text("created"),
+        "expires": request.text("expires"),
+        "resolved_at": request.text("resolved_at"),
+        "resolved_why": request.text("resolved_why"),
+    })
+}
+
+fn show(args: &IdArgs, app: &App<'_>) -> Result<Answer> {
+    let org = app.org()?;
+    let one = find(app, &org, KIND, &args.id)?;
+    Ok(Answer::new("harness.approval/1", to_json(&one), render(app, &one)?))
+}
+
+/// Exactly what would happen, safe to look at.
+fn render(app: &App<'_>, one: &FoundRequest) -> Result<String> {
+    let request = &one.request;
+    let action = request
+        .action()
+        .map_err(|why| CommandError::refused(format!("`{}`: {why}", request.id)).code("tampered"))?;
+    let line = |name: &str, key: &str| match request.text(key) {
+        Some(text) => format!("{name:<12}{}\n", one_line(text, 300)),
+        None => String::new(),
+    };
+    let expires = request.text("expires").and_then(parse_rfc3339).map(render_local).unwrap_or_default();
+    let mut text = format!("{} of {}, {}\n", bold(&request.id), one.department.dept, shown_status(app, one));
+    text.push_str(&line("Needs you:", "why"));
+    text.push_str(&line("Rule:", "rule"));
+    text.push_str(&line("Confidence:", "confidence"));
+    text.push_str(&line("About:", "about"));
+    text.push_str(&line("Provenance:", "provenance"));
+    text.push_str(&format!(
+        "{:<12}{expires}\n\nThe director says: {}\n\nIf you approve:\n",
+        "Expires:",
+        visible(request.reasoning())
+    ));
+    for (key, value) in &action {
+        let value = match value {
+            Value::String(value) => value.clone(),
+            other => other.to_string(),
+        };
+        let value = visible(&value).trim_end().replace('\n', "\n      ");
+        text.push_str(&format!("  {key}: {value}\n"));
+    }
+    if let Some(at) = request.text("resolved_at") {
+        let (by, why) =
+            (request.text("resolved_by").unwrap_or(""), request.text("resolved_why").unwrap_or(""));
+        text.push_str(&format!("\n{} at {at} by {by}: {}\n", request.status, one_line(why, 300)));
+    }
+    Ok(text)
+}
+
+fn decide(app: &App<'_>, id: &str, status: RequestStatus, why: &str) -> Result<Answer> {
+    app.require_human("approvals")?;
+    if why.trim().is_empty() {
+        return Err(CommandError::new(Kind::Usage, "say why: `--why TEXT`"));
+    }
+    let org = app.org()?;
+    let one = find(app, &org, KIND, id)?;
+    one.request
+        .action()
+        .map_err(|why| CommandError::refused(format!("`{}`: {why}", one.request.id)).code("tampered"))?;
+    let what = resolve(app, &org, KIND, &one, status, why)?;
+    let data =
+        json!({"id": one.request.id, "dept": one.department.dept, "status": status.name(), "what": what});
+    Ok(Answer::new("harness.approval/1", data, format!("{}: {what}\n", one.request.id)))
+}
+
+/// One pending approval after another: a to approve, r to reject, s to skip, q to end.
+fn walk(app: &App<'_>) -> Result<Answer> {
+    app.require_human("approvals")?;
+    let org = app.org()?;
+    let (found, warnings) = all(app, &org, KIND)?;
+    let mut decided = 0;
+    for one in found
+        .iter()
+        .filter(|one| one.request.status == RequestStatus::Pending && !one.request.is_expired(app.ctx.now()))
+    {
+        app.ui.notice_styled(&render(app, one)?);
+        let status = match app.ui.ask_key("[a]pprove, [r]eject, [s]kip, [q]uit?") {
+            'a' => RequestStatus::Approved,
+            'r' => RequestStatus::Rejected,
+            'q' => break,
+            _ => continue,
+        };
+        let why =
+            if status == RequestStatus::Rejected { app.ui.ask_line("Why?") } else { "approved".to_string() };
+        let why = if why.trim().is_empty() { "no reason given".to_string() } else { why };
+        let what = resolve(app, &org, KIND, one, status, &why)?;
+        app.ui.notice(&format!("{}: {what}\n", one.request.id));
+        decided += 1;
+    }
+    let text =
+        if decided == 0 { "Nothing was decided.\n".to_string() } else { format!("{decided} decided.\n") };
+    Ok(Answer::new("harness.approvals/1", json!({"decided": decided}), text).warnings(warnings))
+}

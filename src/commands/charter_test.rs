@@ -1,0 +1,121 @@
+//! `harness charter test`: past actions, judged by the charter as it is now.
+
+use super::app::{App, Result};
+use super::charter::{load, standing_warning};
+use crate::domain::ledger::{Line, StepLine};
+use crate::domain::message::Provenance;
+use crate::domain::record::recorded_actions;
+use crate::domain::role::Role;
+use crate::domain::time::{parse_rfc3339, parse_since};
+use crate::domain::verdict::{Circumstances, judge_action};
+use crate::error::{CommandError, Kind};
+use crate::ui::Answer;
+use serde_json::{Value, json};
+
+/// How many differences are shown.
+const SHOWN: usize = 20;
+
+/// Judge past actions by the charter as it is now
+///
+/// Every action of the runs since then is judged again, as a change of the charter would have it. What was allowed and
+/// is now refused, or the other way round, is shown. Exit 1 where something differs.
+///
+/// Examples:
+///   harness charter test business --since 7d
+///   harness charter test business --since 2026-11-01
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct TestArgs {
+    /// The department
+    dept: String,
+    /// Since when: a span such as 7d, a date, or a time
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    since: String,
+}
+
+struct Difference {
+    run: String,
+    action: String,
+    before: String,
+    now: String,
+    why: String,
+}
+
+pub fn run(args: &TestArgs, app: &App<'_>) -> Result<Answer> {
+    let org = app.org()?;
+    let department = app.department(&org, &args.dept)?;
+    let since = parse_since(&args.since, app.ctx.now()).ok_or_else(|| {
+        CommandError::new(Kind::Usage, format!("`{}` is no time", args.since))
+            .hint("such as 7d, 2026-11-01 or 2026-11-01T09:00:00Z")
+    })?;
+    let warnings: Vec<String> = standing_warning(&org, &department)?.into_iter().collect();
+    let charter = load(&department)?.rules;
+    let receivers = |name: &str, kind: &str| org.receiver(name, kind);
+    let (mut judged, mut differences) = (0, Vec::new());
+    for line in department.ledger_whole()? {
+        let Line::Step(step) = line else { continue };
+        if step.actions.is_empty() || parse_rfc3339(&step.at).is_none_or(|at| at < since) {
+            continue;
+        }
+        let Some(record) = department.read_record(&step.record)? else { continue };
+        let at = Circumstances {
+            dept: &department.dept,
+            role: Role::parse(&step.role).unwrap_or(Role::Worker),
+            provenance: if step.provenance == "external" {
+                Provenance::External
+            } else {
+                Provenance::Department
+            },
+            receivers: Some(&receivers),
+        };
+        for (action, before) in recorded_actions(&record).iter().zip(&step.actions) {
+            judged += 1;
+            let ruling = judge_action(&charter, action, &at);
+            if ruling.verdict.to_string() != before.verdict {
+                differences.push(difference(
+                    &step,
+                    action,
+                    &before.verdict,
+                    &ruling.verdict.to_string(),
+                    ruling.message,
+                ));
+            }
+        }
+    }
+    Ok(answer(args, judged, &differences).warnings(warnings))
+}
+
+fn difference(
+    step: &StepLine,
+    action: &serde_json::Map<String, Value>,
+    before: &str,
+    now: &str,
+    why: String,
+) -> Difference {
+    let name = action.get("do").and_then(Value::as_str).unwrap_or("?").to_string();
+    Difference { run: step.run.clone(), action: name, before: before.to_string(), now: now.to_string(), why }
+}
+
+fn answer(args: &TestArgs, judged: usize, differences: &[Difference]) -> Answer {
+    let mut text = format!(
+        "{judged} actions of {} since {} judged again, {} differ\n",
+        args.dept,
+        args.since,
+        differences.len()
+    );
+    for one in differences.iter().take(SHOWN) {
+        text.push_str(&format!(
+            "  {} {}: was {}, now {}: {}\n",
+            one.run, one.action, one.before, one.now, one.why
+        ));
+    }
+    if differences.len() > SHOWN {
+        text.push_str(&format!("  and {} more\n", differences.len() - SHOWN));
+    }
+    let shown: Vec<Value> = differences
+        .iter()
+        .map(|one| json!({"run": one.run, "do": one.action, "before": one.before, "now": one.now, "why": one.why}))
+        .collect();
+    let exit = u8::from(!differences.is_empty());
+    Answer::new("harness.charter-test/1", json!({"judged": judged, "differences": shown}), text).exit(exit)
+}

@@ -1,0 +1,145 @@
+//! `harness demo`: an organisation in a new folder, a directive, and rounds of the embedded engine until all is quiet.
+
+use super::app::{App, Result};
+use super::init;
+use super::running::{Order, run_department};
+use super::send::{Letter, send};
+use crate::domain::event::{Event, Sink};
+use crate::domain::text::one_line;
+use crate::error::{CommandError, Kind};
+use crate::run::Effects;
+use crate::run::cycle::{RunOutcome, Work};
+use crate::store::template::FIVE;
+use crate::ui::{Answer, bold};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// More rounds than the story has.
+const ROUNDS: usize = 20;
+const SUBJECT: &str = "A weekly digest for our users";
+const BODY: &str = "Every Monday, users should get a short mail: what changed for them last week, and one thing worth trying. \
+Start small. I want to see whether anybody reads it.";
+
+/// Watch an organisation work, in a minute
+///
+/// Makes an organisation of five departments in a new folder, gives it a directive, and runs the embedded engine until
+/// all is quiet. It needs no key and nothing installed, and costs nothing. The folder is left for you to look at.
+///
+/// Examples:
+///   harness demo
+///   harness demo ./tour
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct DemoArgs {
+    /// The folder to make; it must not exist yet [default: harness-demo, or harness-demo-2, ...]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+pub fn run(args: &DemoArgs, app: &App<'_>) -> Result<Answer> {
+    app.require_human("demo")?;
+    let root = match &args.dir {
+        Some(dir) if crate::store::org::is_there(dir) => {
+            let error = CommandError::new(Kind::Usage, format!("{} is there already", dir.display()));
+            return Err(error.hint("name a folder that isn't there yet"));
+        }
+        Some(dir) => dir.clone(),
+        None => free_folder(),
+    };
+    let demo = App { ctx: app.ctx, ui: app.ui, root: root.clone() };
+    init::make_five(&demo)?;
+    say(app, &format!("Made {} with five departments: {}.", root.display(), FIVE.join(", ")));
+    let id = send(&demo, &Letter { to: "business", kind: "Directive", subject: SUBJECT, body: BODY })?;
+    say(app, &format!("\n{}\n  you -> business  Directive: {SUBJECT}", bold("The directive")));
+    let mut told = Story { app, sent: 0, steps: 0 };
+    for round in 1..=ROUNDS {
+        if !run_round(&demo, &mut told, round)? {
+            return Ok(ending(&root, &id, &told, round - 1));
+        }
+    }
+    Err(CommandError::failed(format!("the organisation was not quiet after {ROUNDS} rounds")))
+}
+
+fn free_folder() -> PathBuf {
+    let mut dir = PathBuf::from("harness-demo");
+    let mut count = 1;
+    while crate::store::org::is_there(&dir) {
+        count += 1;
+        dir = PathBuf::from(format!("harness-demo-{count}"));
+    }
+    dir
+}
+
+fn say(app: &App<'_>, text: &str) {
+    app.ui.notice_styled(text);
+}
+
+/// Runs every department with open mail once; false where there was none.
+fn run_round(demo: &App<'_>, told: &mut Story<'_>, round: usize) -> Result<bool> {
+    let org = demo.org()?;
+    let mut busy = Vec::new();
+    for name in FIVE {
+        let department = demo.department(&org, name)?;
+        let waiting = department.inbox()?.messages;
+        if waiting.iter().any(|filed| filed.message.waits_for.is_none()) {
+            busy.push(name);
+        }
+    }
+    if !busy.is_empty() {
+        say(demo, &format!("\n{}", bold(&format!("Round {round}"))));
+    }
+    for dept in &busy {
+        let order = Order {
+            dept,
+            kind: "loop",
+            work: Work::Loop { max_iterations: 10 },
+            engines: vec!["rules".to_string()],
+            effects: Effects::CarriedOut,
+        };
+        say(demo, &format!("  {dept}"));
+        let (end, _) = run_department(demo, &order, told)?;
+        told.steps += end.steps;
+        if end.outcome != RunOutcome::Done {
+            return Err(CommandError::failed(format!("{dept}: {}: {}", end.outcome.word(), end.reason)));
+        }
+    }
+    Ok(!busy.is_empty())
+}
+
+fn ending(root: &std::path::Path, id: &str, told: &Story<'_>, rounds: usize) -> Answer {
+    let root = root.display();
+    let text = format!(
+        "\nAll is quiet: {rounds} rounds, {} steps, {} messages, 0.00 USD.\n\nLook at it:\n  \
+         harness message thread {id} --root {root}\n  \
+         harness runs list --root {root}\n  \
+         harness memory business --root {root}\n  \
+         ls {root}/org-business\n",
+        told.steps, told.sent
+    );
+    let data = json!({"root": root.to_string(), "directive": id, "rounds": rounds, "steps": told.steps, "messages": told.sent});
+    Answer::new("harness.demo/1", data, text)
+}
+
+/// Tells what the departments do, a line for each thing.
+struct Story<'a> {
+    app: &'a App<'a>,
+    sent: u64,
+    steps: u64,
+}
+
+impl Sink for Story<'_> {
+    fn hear(&mut self, event: &Event<'_>) {
+        let line = match event {
+            Event::Decision { keyword, id, .. } => {
+                format!("    decides {keyword} {}", id.unwrap_or_default())
+            }
+            Event::Action(action) => {
+                self.sent += u64::from(action.name == "send_message");
+                format!("    {} {}", action.name, one_line(&action.target, 100))
+            }
+            Event::Notice(text) => format!("    {}", one_line(text, 200)),
+            _ => return,
+        };
+        self.app.ui.notice(line.trim_end());
+    }
+}

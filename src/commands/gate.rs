@@ -1,0 +1,81 @@
+//! `harness gate show|check|trip|disable|enable`: whether anything may run.
+
+use super::app::{App, Result};
+use crate::domain::gate::{Gate, GateState};
+use crate::error::{CommandError, Kind};
+use crate::ui::Answer;
+use serde_json::json;
+
+/// Show, check, close or open the safety gate
+#[derive(Debug, clap::Args)]
+pub struct GateArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Show the gate with who set it, when and why
+    Show,
+    /// Exit 0 where the gate is open, else 3
+    Check,
+    /// Close it as an emergency
+    Trip(WhyArgs),
+    /// Close it
+    Disable(WhyArgs),
+    /// Open it
+    Enable,
+}
+
+#[derive(Debug, clap::Args)]
+struct WhyArgs {
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    why: String,
+}
+
+pub fn run(args: &GateArgs, app: &App<'_>) -> Result<Answer> {
+    match &args.verb {
+        Verb::Show => show(app, 0),
+        Verb::Check => {
+            let open = app.org()?.gate().is_open();
+            show(app, if open { 0 } else { 3 })
+        }
+        Verb::Trip(why) => set(app, "trip", GateState::Tripped, &why.why),
+        Verb::Disable(why) => set(app, "disable", GateState::Disabled, &why.why),
+        Verb::Enable => set(app, "enable", GateState::Enabled, "enabled by hand"),
+    }
+}
+
+fn show(app: &App<'_>, exit: u8) -> Result<Answer> {
+    let gate = app.org()?.gate();
+    Ok(Answer::new("harness.gate/1", json_of(&gate), text_of(&gate)).exit(exit))
+}
+
+fn text_of(gate: &Gate) -> String {
+    let since =
+        if gate.at.is_empty() { String::new() } else { format!(", since {} by {}", gate.at, gate.by) };
+    format!("{}{since}: {}\n", gate.words(), crate::domain::text::one_line(&gate.reason, 500))
+}
+
+fn json_of(gate: &Gate) -> serde_json::Value {
+    json!({"state": gate.state, "open": gate.is_open(), "reason": gate.reason, "by": gate.by, "at": gate.at})
+}
+
+fn set(app: &App<'_>, verb: &str, state: GateState, why: &str) -> Result<Answer> {
+    app.require_human(&format!("gate {verb}"))?;
+    if why.trim().is_empty() {
+        return Err(CommandError::new(Kind::Usage, "say why: `--why TEXT`"));
+    }
+    let org = app.org()?;
+    let gate = Gate::new(state, why.trim(), "user", app.ctx.now());
+    // Closing comes before everything else; opening is written down first.
+    if gate.is_open() {
+        app.audit(&org, "gate", &format!("{verb}: {why}"))?;
+        org.write_gate(&gate)?;
+    } else {
+        org.write_gate(&gate)?;
+        app.audit(&org, "gate", &format!("{verb}: {why}"))?;
+    }
+    Ok(Answer::new("harness.gate/1", json_of(&gate), text_of(&gate)))
+}

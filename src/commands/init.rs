@@ -1,0 +1,130 @@
+//! `harness init`: makes an organisation and its departments.
+
+use super::app::{App, Result};
+use crate::domain::gate::{Gate, GateState};
+use crate::domain::id::Dept;
+use crate::error::{CommandError, Kind};
+use crate::store::charters::Standing;
+use crate::store::org::Org;
+use crate::store::template::{FIVE, LaidOut, Template, lay_out_department, lay_out_root};
+use crate::ui::Answer;
+use serde_json::json;
+
+/// Make an organisation and its departments
+///
+/// Without names, the five departments of the template: business, rd, technology, management, marketing. With names,
+/// each of those from the template's generic department. A file that exists is never overwritten, so it is safe to run
+/// again. What it writes it also accepts, and it enables the gate where there is none.
+///
+/// Examples:
+///   harness init --root ./org
+///   harness init support --root ./org
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct InitArgs {
+    /// Departments to make from the generic department
+    #[arg(value_name = "DEPT")]
+    departments: Vec<String>,
+    /// Show what would be made, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: &InitArgs, app: &App<'_>) -> Result<Answer> {
+    app.require_human("init")?;
+    let (names, template) = if args.departments.is_empty() {
+        (FIVE.map(str::to_string).to_vec(), Template::Own)
+    } else {
+        (args.departments.clone(), Template::Generic)
+    };
+    let parse = |name: &String| Dept::parse(name).map_err(|fault| CommandError::new(Kind::Usage, fault));
+    let depts = names.iter().map(parse).collect::<Result<Vec<Dept>>>()?;
+    if args.dry_run {
+        return Ok(dry_run(app, &depts));
+    }
+    let org = lay_out_root(&app.root, &app.ctx.disk())?;
+    app.key()?;
+    app.audit(&org, "init", &format!("made or completed {}", names.join(", ")))?;
+    let mut made = Vec::new();
+    let mut warnings = Vec::new();
+    for dept in &depts {
+        let laid_out = lay_out_department(&org, dept, template)?;
+        accept(app, &org, &laid_out, &mut warnings)?;
+        made.push(laid_out);
+    }
+    let gate = enable_gate(app, &org)?;
+    Ok(report(app, &org, &made, &gate).warnings(warnings))
+}
+
+/// The template's five departments, for the demo.
+pub fn make_five(app: &App<'_>) -> Result<Answer> {
+    run(&InitArgs { departments: Vec::new(), dry_run: false }, app)
+}
+
+fn dry_run(app: &App<'_>, depts: &[Dept]) -> Answer {
+    let root = app.root.display().to_string();
+    let folders: Vec<String> = depts.iter().map(|dept| format!("{root}/org-{dept}")).collect();
+    let text = format!("would make what is missing in {root}/.harness and in\n  {}\n", folders.join("\n  "));
+    Answer::new("harness.init/1", json!({"root": root, "departments": depts, "dry_run": true}), text)
+}
+
+/// Accepts what is the template's own text; anything else waits for a human to look at it.
+fn accept(app: &App<'_>, org: &Org, laid_out: &LaidOut, warnings: &mut Vec<String>) -> Result<()> {
+    let department = &laid_out.department;
+    if org.standing(department)? == Standing::Accepted {
+        return Ok(());
+    }
+    if laid_out.is_template {
+        return Ok(org.accept(department, &department.pinned()?, app.ctx.now())?);
+    }
+    let dept = &department.dept;
+    warnings.push(format!(
+        "org-{dept} was there with a charter, playbook or prompts of its own: `harness charter accept {dept}` shows and accepts them"
+    ));
+    Ok(())
+}
+
+/// Enables a gate that isn't there yet; one that somebody closed stays closed.
+fn enable_gate(app: &App<'_>, org: &Org) -> Result<Gate> {
+    if org.own.stat("gate.json")?.is_none() {
+        org.write_gate(&Gate::new(GateState::Enabled, "enabled by init", "user", app.ctx.now()))?;
+    }
+    Ok(org.gate())
+}
+
+fn report(app: &App<'_>, org: &Org, made: &[LaidOut], gate: &Gate) -> Answer {
+    let root = app.root.display().to_string();
+    let mut text = format!("Organisation in {root}\n");
+    for laid_out in made {
+        let dept = &laid_out.department.dept;
+        let state = match laid_out.written {
+            0 => "was there already, nothing changed".to_string(),
+            count => format!("{count} files written"),
+        };
+        text.push_str(&format!("  org-{dept}: {state}\n"));
+    }
+    text.push_str(&format!("Gate: {}\n\nNext:\n", gate.words()));
+    let first = made.first().map(|laid_out| laid_out.department.dept.to_string()).unwrap_or_default();
+    let kind = if first == "business" { "Directive" } else { "Note" };
+    let option = if app.ctx.home().is_some_and(|home| home == app.root) {
+        String::new()
+    } else {
+        format!(" --root {root}")
+    };
+    for line in [
+        format!(
+            "harness send --to {first} --kind {kind} --subject 'A first message' --body 'What you want'{option}"
+        ),
+        format!("harness inbox {first}{option}"),
+        format!("harness prompt {first} --explain{option}"),
+        format!("harness status{option}"),
+    ] {
+        text.push_str(&format!("  {line}\n"));
+    }
+    let departments: Vec<_> = made
+        .iter()
+        .map(|laid_out| json!({"dept": laid_out.department.dept, "files_written": laid_out.written}))
+        .collect();
+    let data = json!({"root": org.root.path(), "departments": departments, "gate": gate});
+    Answer::new("harness.init/1", data, text)
+}

@@ -1,0 +1,97 @@
+//! One file a verb: its arguments, whose doc comment is the help, and its function.
+
+pub mod app;
+mod approvals;
+mod budget;
+mod charter;
+mod charter_test;
+mod demo;
+mod gate;
+mod inbox;
+mod init;
+mod logs;
+mod memory;
+mod message;
+mod pause;
+mod prompt;
+mod questions;
+mod recover;
+mod requests;
+mod run_loop;
+mod running;
+mod runs;
+mod schema;
+mod send;
+mod status;
+mod stop;
+mod verify;
+
+use crate::ui::Answer;
+use app::{App, Result};
+
+/// Every command there is. Each one's arguments are built when it is called, not at every start.
+#[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
+pub enum Command {
+    Init(init::InitArgs),
+    Demo(demo::DemoArgs),
+    Send(send::SendArgs),
+    Inbox(inbox::InboxArgs),
+    Outbox(inbox::OutboxArgs),
+    Message(message::MessageArgs),
+    Questions(questions::QuestionsArgs),
+    RunLoop(run_loop::RunLoopArgs),
+    RunDirector(run_loop::RunDirectorArgs),
+    Charter(charter::CharterArgs),
+    Approvals(approvals::ApprovalsArgs),
+    Budget(budget::BudgetArgs),
+    Gate(gate::GateArgs),
+    Pause(pause::PauseArgs),
+    Resume(pause::ResumeArgs),
+    StopLoop(stop::StopLoopArgs),
+    StopAll(stop::StopAllArgs),
+    Escalations(questions::EscalationsArgs),
+    Status(status::StatusArgs),
+    Logs(logs::LogsArgs),
+    Runs(runs::RunsArgs),
+    ActiveRuns(stop::ActiveRunsArgs),
+    Memory(memory::MemoryArgs),
+    Prompt(prompt::PromptArgs),
+    Verify(verify::VerifyArgs),
+    Recover(recover::RecoverArgs),
+    Schema(schema::SchemaArgs),
+}
+
+/// Runs a command; none is `status`.
+pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
+    match command {
+        None => status::run(&status::StatusArgs::default(), app),
+        Some(Command::Init(args)) => init::run(args, app),
+        Some(Command::Send(args)) => send::run(args, app),
+        Some(Command::Inbox(args)) => inbox::inbox(args, app),
+        Some(Command::Outbox(args)) => inbox::outbox(args, app),
+        Some(Command::Message(args)) => message::run(args, app),
+        Some(Command::Demo(args)) => demo::run(args, app),
+        Some(Command::RunLoop(args)) => run_loop::run_loop(args, app),
+        Some(Command::RunDirector(args)) => run_loop::run_director(args, app),
+        Some(Command::Questions(args)) => questions::questions(args, app),
+        Some(Command::Escalations(args)) => questions::escalations(args, app),
+        Some(Command::Approvals(args)) => approvals::run(args, app),
+        Some(Command::Budget(args)) => budget::run(args, app),
+        Some(Command::Pause(args)) => pause::pause(args, app),
+        Some(Command::Resume(args)) => pause::resume(args, app),
+        Some(Command::Verify(args)) => verify::run(args, app),
+        Some(Command::Gate(args)) => gate::run(args, app),
+        Some(Command::StopLoop(args)) => stop::stop_loop(args, app),
+        Some(Command::StopAll(args)) => stop::stop_all(args, app),
+        Some(Command::Logs(args)) => logs::run(args, app),
+        Some(Command::Runs(args)) => runs::run(args, app),
+        Some(Command::ActiveRuns(args)) => stop::active_runs(args, app),
+        Some(Command::Memory(args)) => memory::run(args, app),
+        Some(Command::Recover(args)) => recover::run(args, app),
+        Some(Command::Charter(args)) => charter::run(args, app),
+        Some(Command::Status(args)) => status::run(args, app),
+        Some(Command::Prompt(args)) => prompt::run(args, app),
+        Some(Command::Schema(args)) => schema::run(args, app),
+    }
+}

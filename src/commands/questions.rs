@@ -1,0 +1,144 @@
+//! `harness questions` and `harness escalations`: what directors asked, and what they handed over.
+
+use super::app::{App, Result};
+use super::requests::{FoundRequest, all, find, resolve};
+use crate::domain::request::{RequestKind, RequestStatus};
+use crate::domain::text::one_line;
+use crate::domain::time::render_age;
+use crate::error::{CommandError, Kind};
+use crate::ui::Answer;
+use crate::ui::table::render_table;
+use serde_json::{Value, json};
+
+/// List what directors asked, or answer
+#[derive(Debug, clap::Args)]
+pub struct QuestionsArgs {
+    #[command(subcommand)]
+    verb: Option<QuestionVerb>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum QuestionVerb {
+    /// List open questions, all with --all
+    List(ListArgs),
+    /// Answer one; the answer reaches the director, and what waited for it goes on
+    Answer(AnswerArgs),
+}
+
+/// List what directors handed over, or resolve one
+#[derive(Debug, clap::Args)]
+pub struct EscalationsArgs {
+    #[command(subcommand)]
+    verb: Option<EscalationVerb>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum EscalationVerb {
+    /// List open escalations, all with --all
+    List(ListArgs),
+    /// Resolve one; the director is told, and the message goes on
+    Resolve(ResolveArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Those that are resolved too
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct AnswerArgs {
+    /// Its id, or the end of it
+    id: String,
+    /// The answer; one of the options or any text
+    #[arg(value_name = "TEXT")]
+    text: String,
+}
+
+#[derive(Debug, clap::Args)]
+struct ResolveArgs {
+    /// Its id, or the end of it
+    id: String,
+    /// What you decided, for the director
+    #[arg(long, value_name = "TEXT")]
+    why: String,
+}
+
+pub fn questions(args: &QuestionsArgs, app: &App<'_>) -> Result<Answer> {
+    match &args.verb {
+        None => list(app, RequestKind::Question, false),
+        Some(QuestionVerb::List(args)) => list(app, RequestKind::Question, args.all),
+        Some(QuestionVerb::Answer(args)) => close(app, RequestKind::Question, &args.id, &args.text),
+    }
+}
+
+pub fn escalations(args: &EscalationsArgs, app: &App<'_>) -> Result<Answer> {
+    match &args.verb {
+        None => list(app, RequestKind::Escalation, false),
+        Some(EscalationVerb::List(args)) => list(app, RequestKind::Escalation, args.all),
+        Some(EscalationVerb::Resolve(args)) => close(app, RequestKind::Escalation, &args.id, &args.why),
+    }
+}
+
+fn list(app: &App<'_>, kind: RequestKind, whole: bool) -> Result<Answer> {
+    let org = app.org()?;
+    let (mut found, warnings) = all(app, &org, kind)?;
+    found.retain(|one| whole || one.request.status == RequestStatus::Pending);
+    let row = |one: &FoundRequest| {
+        let request = &one.request;
+        let options = request.list("options");
+        let options = if options.is_empty() { String::new() } else { format!(" ({})", options.join(" / ")) };
+        vec![
+            request.id.clone(),
+            one.department.dept.to_string(),
+            request.status.to_string(),
+            render_age(request.created, app.ctx.now()),
+            format!("{}{options}", one_line(&request.body, 300)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = found.iter().map(row).collect();
+    let (schema, nothing, heading) = match kind {
+        RequestKind::Question => ("harness.questions/1", "No question is open.\n", "QUESTION"),
+        _ => ("harness.escalations/1", "No escalation is open.\n", "REASON"),
+    };
+    let text = if rows.is_empty() {
+        nothing.to_string()
+    } else {
+        render_table(&["ID", "DEPARTMENT", "STATUS", "AGE", heading], &rows, app.ui.width())
+    };
+    let data = json!({kind.folder(): found.iter().map(to_json).collect::<Vec<_>>()});
+    Ok(Answer::new(schema, data, text).warnings(warnings))
+}
+
+fn to_json(one: &FoundRequest) -> Value {
+    let request = &one.request;
+    json!({
+        "id": request.id,
+        "dept": one.department.dept,
+        "status": request.status.name(),
+        "text": request.body.trim_end(),
+        "options": request.list("options"),
+        "unblocks": request.list("unblocks"),
+        "about": request.text("about"),
+        "due": request.text("due"),
+        "created": request.text("created"),
+        "answer": request.text("resolved_why"),
+    })
+}
+
+fn close(app: &App<'_>, kind: RequestKind, id: &str, text: &str) -> Result<Answer> {
+    app.require_human(kind.folder())?;
+    if text.trim().is_empty() {
+        return Err(CommandError::new(Kind::Usage, "the answer is empty"));
+    }
+    let org = app.org()?;
+    let one = find(app, &org, kind, id)?;
+    let status =
+        if kind == RequestKind::Question { RequestStatus::Answered } else { RequestStatus::Resolved };
+    let what = resolve(app, &org, kind, &one, status, text)?;
+    let data =
+        json!({"id": one.request.id, "dept": one.department.dept, "status": status.name(), "what": what});
+    let schema = if kind == RequestKind::Question { "harness.question/1" } else { "harness.escalation/1" };
+    Ok(Answer::new(schema, data, format!("{}: {what}\n", one.request.id)))
+}

@@ -1,0 +1,50 @@
+//! `harness recover`: finishes what a dead run left, now.
+
+use super::app::{App, Result};
+use super::running::{Order, recover_department};
+use crate::run::Effects;
+use crate::run::cycle::Work;
+use crate::ui::Answer;
+use crate::ui::sink::Progress;
+use serde_json::json;
+
+/// Finish what a dead run left
+///
+/// Every run does this first; here it is done by itself. Processes of the dead run are ended, an open plan is carried
+/// out, a saved answer is read, and the run is recorded as killed. Doing it twice changes nothing.
+///
+/// Examples:
+///   harness recover business
+///   harness recover business --unblock
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct RecoverArgs {
+    /// The department
+    dept: String,
+    /// Let it run again after a plan was set aside
+    #[arg(long)]
+    unblock: bool,
+}
+
+pub fn run(args: &RecoverArgs, app: &App<'_>) -> Result<Answer> {
+    app.require_human("recover")?;
+    let org = app.org()?;
+    let department = app.department(&org, &args.dept)?;
+    app.audit(&org, "recover", &args.dept)?;
+    if args.unblock {
+        department.unblock()?;
+    }
+    let order = Order {
+        dept: &args.dept,
+        kind: "loop",
+        work: Work::Loop { max_iterations: 1 },
+        engines: vec!["rules".to_string()],
+        effects: Effects::CarriedOut,
+    };
+    let lines = recover_department(app, &order, &mut Progress::new(app.ui))?;
+    let text = match lines.len() {
+        0 => format!("{}: nothing was left to finish.\n", args.dept),
+        _ => format!("{}: recovered.\n", args.dept),
+    };
+    Ok(Answer::new("harness.recover/1", json!({"dept": args.dept, "done": lines}), text))
+}

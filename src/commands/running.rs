@@ -1,0 +1,180 @@
+//! What the commands that run a department have in common: setting the shop up, and telling how it ended.
+
+use super::app::{App, Result};
+use crate::domain::event::Sink;
+use crate::domain::id::{IdKind, new_id};
+use crate::domain::redact::Redactor;
+use crate::error::{CommandError, Kind};
+use crate::process::interrupt::Interrupt;
+use crate::run::cycle::{Begun, RunEnd, RunOutcome, Work};
+use crate::run::requests::Told;
+use crate::run::{Effects, Refused, RunError, Shop};
+use crate::store::disk::Disk;
+use crate::store::journal::Journal;
+use crate::store::org::Org;
+use crate::store::runs::Active;
+use crate::ui::Answer;
+use serde_json::json;
+use std::cell::{Cell, RefCell};
+
+/// How a department is to be run.
+pub struct Order<'a> {
+    pub dept: &'a str,
+    pub kind: &'a str,
+    pub work: Work,
+    /// Engines by name; empty means as configured.
+    pub engines: Vec<String>,
+    pub effects: Effects,
+}
+
+/// Runs a department to its end; also whether it was interrupted from the keyboard.
+pub fn run_department(app: &App<'_>, order: &Order<'_>, sink: &mut dyn Sink) -> Result<(RunEnd, bool)> {
+    with_shop(app, order, sink, |shop, interrupt| match shop.run(order.kind, &order.work) {
+        Ok(Begun::Ended(end)) => Ok((end, interrupt.is_from_keyboard())),
+        Ok(Begun::Busy(active)) => Err(busy(order.dept, active)),
+        Err(error) => Err(to_command_error(order.dept, error)),
+    })
+}
+
+/// Finishes what a dead run left, and runs nothing.
+pub fn recover_department(app: &App<'_>, order: &Order<'_>, sink: &mut dyn Sink) -> Result<Vec<String>> {
+    with_shop(app, order, sink, |shop, _| match shop.recover_locked() {
+        Ok(Some(recovered)) => Ok(recovered.lines),
+        Ok(None) => Err(busy(order.dept, shop.department.active().unwrap_or(None))),
+        Err(error) => Err(to_command_error(order.dept, error)),
+    })
+}
+
+/// Brings what the human decided to the department, and runs nothing.
+pub fn settle_department(app: &App<'_>, order: &Order<'_>, sink: &mut dyn Sink) -> Result<Vec<Told>> {
+    with_shop(app, order, sink, |shop, _| match shop.settle_requests_locked() {
+        Ok(Some(told)) => Ok(told),
+        Ok(None) => Err(busy(order.dept, shop.department.active().unwrap_or(None))),
+        Err(error) => Err(to_command_error(order.dept, error)),
+    })
+}
+
+fn busy(dept: &str, active: Option<Active>) -> CommandError {
+    let by = active.map(|active| format!(" by {} (pid {})", active.run, active.pid)).unwrap_or_default();
+    CommandError::new(Kind::Busy, format!("`{dept}` is held{by}"))
+        .hint(format!("`harness logs {dept} -f` shows it; `harness stop-loop {dept}` ends it"))
+}
+
+fn with_shop<T>(
+    app: &App<'_>,
+    order: &Order<'_>,
+    sink: &mut dyn Sink,
+    work: impl FnOnce(&Shop<'_>, &Interrupt) -> Result<T>,
+) -> Result<T> {
+    let interrupt = Interrupt::listen()
+        .map_err(|error| CommandError::failed(format!("can't listen for signals: {error}")))?;
+    let run = new_id(IdKind::Run, app.ctx.now(), &app.ctx.random());
+    // Temporary files carry the department's name, so that its recovery knows which are its own.
+    let org = open(app, &app.ctx.disk().owned_by(&run, order.dept))?;
+    let department = app.department(&org, order.dept)?;
+    let settings = org.settings()?;
+    let key = app.key()?;
+    let engines = match order.engines.as_slice() {
+        [] => department.config()?.engine.unwrap_or_else(|| settings.defaults.engine.clone()),
+        named => named.to_vec(),
+    };
+    check_engines(&engines, &settings)?;
+    let names = settings.engines.values().flat_map(|engine| &engine.env);
+    let secrets: Vec<String> = names.filter_map(|name| app.ctx.variable(name).map(str::to_string)).collect();
+    let shop = Shop {
+        run_id: run,
+        journal: Journal::of(&org, &department, &key)?,
+        guard: app
+            .ctx
+            .program()
+            .map_err(|error| CommandError::failed(format!("can't find this program: {error}")))?,
+        redactor: Redactor::new(&secrets),
+        variables: app.ctx.variables(),
+        now: &|| app.ctx.now(),
+        random: &|| app.ctx.random(),
+        interrupt: &|| interrupt.asked(),
+        sink: RefCell::new(sink),
+        effects: order.effects,
+        counted: Cell::new(false),
+        calls: Cell::new(0),
+        shown_scripts: Cell::new(0),
+        engines,
+        settings,
+        key,
+        org,
+        department,
+    };
+    work(&shop, &interrupt)
+}
+
+fn open(app: &App<'_>, disk: &Disk) -> Result<Org> {
+    match Org::find(&app.root, disk)? {
+        Some(org) => Ok(org),
+        None => app.org(),
+    }
+}
+
+fn check_engines(names: &[String], settings: &crate::domain::settings::Settings) -> Result<()> {
+    let known =
+        |name: &String| name == "rules" || name.starts_with("replay:") || settings.engines.contains_key(name);
+    let Some(name) = names.iter().find(|name| !known(name)) else { return Ok(()) };
+    let mut all: Vec<&str> = settings.engines.keys().map(String::as_str).collect();
+    all.push("rules");
+    Err(CommandError::new(Kind::Usage, format!("there is no engine `{name}`"))
+        .code("no_engine")
+        .hint(format!("org.toml has: {}", all.join(", "))))
+}
+
+/// A run that could not begin, or broke off, as an error with the way out.
+pub fn to_command_error(dept: &str, error: RunError) -> CommandError {
+    let refused = match error {
+        RunError::Store(error) => return error.into(),
+        RunError::Refused(refused) => refused,
+    };
+    let message = refused.to_string();
+    let (code, hint) = match refused {
+        Refused::Gate(_) => {
+            ("gate_closed", "see `harness gate show`; `harness gate enable` opens it".to_string())
+        }
+        Refused::NotAccepted(_) => {
+            ("not_accepted", format!("look at it and accept it: `harness charter accept {dept}`"))
+        }
+        Refused::Charter(_) => ("charter_unusable", format!("`harness charter check {dept}` says more")),
+        Refused::Paused(_) => ("paused", format!("`harness resume {dept}` lets it run again")),
+        Refused::Blocked(_) => ("blocked", format!("look into it, then `harness recover {dept} --unblock`")),
+        Refused::Limit(_) => {
+            ("limit", format!("wait, or change it in charter.toml: `harness charter show {dept}`"))
+        }
+        Refused::Budget(_) => ("budget", "see `harness budget`; limits are in .harness/org.toml".to_string()),
+        Refused::NoEngine(_) => {
+            ("no_engine", "install one, or name another in .harness/org.toml".to_string())
+        }
+    };
+    CommandError::refused(message).code(code).hint(hint)
+}
+
+/// How a run ended, for people and for scripts.
+pub fn answer(dept: &str, end: &RunEnd, interrupted: bool) -> Answer {
+    let cost = match end.cost_usd {
+        Some(usd) => format!("{usd:.2} USD"),
+        None => format!("cost unknown, counted as {:.2} USD", end.counted_usd),
+    };
+    let steps = if end.steps == 1 { "1 step".to_string() } else { format!("{} steps", end.steps) };
+    let reason = crate::domain::text::one_line(&end.reason, 300);
+    let text = format!("{dept}: {} ({steps}, {cost}): {reason}\n", end.outcome.word());
+    let exit = match end.outcome {
+        RunOutcome::Cancelled if interrupted => 130,
+        outcome => outcome.exit(),
+    };
+    let data = json!({
+        "dept": dept,
+        "run": end.run,
+        "outcome": end.outcome.word(),
+        "reason": end.reason,
+        "iterations": end.iterations,
+        "steps": end.steps,
+        "cost_usd": end.cost_usd,
+        "counted_usd": end.counted_usd,
+    });
+    Answer::new("harness.run/1", data, text).exit(exit)
+}

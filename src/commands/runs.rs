@@ -1,0 +1,142 @@
+//! `harness runs list|show`: what was run, and one run in full.
+
+use super::app::{App, Result};
+use crate::domain::ledger::{Line, RunLine};
+use crate::domain::text::visible;
+use crate::domain::time::{parse_rfc3339, render_local};
+use crate::error::CommandError;
+use crate::store::org::{Department, Org};
+use crate::ui::Answer;
+use crate::ui::table::render_table;
+use serde_json::json;
+
+/// List runs, or show one with its steps
+#[derive(Debug, clap::Args)]
+pub struct RunsArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    List(ListArgs),
+    Show(ShowArgs),
+}
+
+/// List the latest runs, newest first
+///
+/// Examples:
+///   harness runs list
+///   harness runs list business --limit 5
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+struct ListArgs {
+    /// One department alone
+    dept: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+/// Show one run: its record, and the records of its steps
+///
+/// Examples:
+///   harness runs show 7f3k2q
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+struct ShowArgs {
+    /// The run's id, or the end of it
+    id: String,
+}
+
+pub fn run(args: &RunsArgs, app: &App<'_>) -> Result<Answer> {
+    match &args.verb {
+        Verb::List(args) => list(args, app),
+        Verb::Show(args) => show(args, app),
+    }
+}
+
+fn departments(app: &App<'_>, org: &Org, only: Option<&str>) -> Result<Vec<Department>> {
+    if let Some(name) = only {
+        return Ok(vec![app.department(org, name)?]);
+    }
+    let mut all = Vec::new();
+    for dept in org.departments()?.departments {
+        all.extend(org.department(&dept)?);
+    }
+    Ok(all)
+}
+
+fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
+    let org = app.org()?;
+    let mut runs: Vec<(String, RunLine)> = Vec::new();
+    for department in departments(app, &org, args.dept.as_deref())? {
+        for line in department.ledger_tail(0, args.limit)? {
+            if let Line::Run(run) = line {
+                runs.push((department.dept.to_string(), run));
+            }
+        }
+    }
+    runs.sort_by(|a, b| (&b.1.at, &b.1.run).cmp(&(&a.1.at, &a.1.run)));
+    runs.truncate(args.limit);
+    let rows: Vec<Vec<String>> = runs
+        .iter()
+        .map(|(dept, run)| {
+            let at = parse_rfc3339(&run.at).map(render_local).unwrap_or_default();
+            let cost = run.cost_usd.map_or_else(|| "unknown".to_string(), |usd| format!("{usd:.2}"));
+            vec![
+                run.run.clone(),
+                at,
+                dept.clone(),
+                run.kind.clone(),
+                run.outcome.clone(),
+                run.steps.to_string(),
+                cost,
+                run.reason.clone(),
+            ]
+        })
+        .collect();
+    let headings = ["RUN", "ENDED", "DEPARTMENT", "KIND", "OUTCOME", "STEPS", "USD", "REASON"];
+    let text = if rows.is_empty() {
+        "No runs yet.\n".to_string()
+    } else {
+        render_table(&headings, &rows, app.ui.width())
+    };
+    let data: Vec<_> = runs.iter().map(|(dept, run)| json!({"dept": dept, "run": run})).collect();
+    Ok(Answer::new("harness.runs/1", json!({"runs": data}), text))
+}
+
+fn show(args: &ShowArgs, app: &App<'_>) -> Result<Answer> {
+    let org = app.org()?;
+    let mut found: Vec<(String, String, String)> = Vec::new();
+    for department in departments(app, &org, None)? {
+        for name in department.record_names()? {
+            let Some(record) = department.read_record(&name)? else { continue };
+            let front =
+                crate::domain::front_matter::parse_front_matter(&record).ok().and_then(|split| split.front);
+            let run = front.and_then(|front| front.text("run").map(str::to_string)).unwrap_or_default();
+            if !args.id.is_empty() && run.ends_with(&args.id) {
+                found.push((run, name, record));
+            }
+        }
+    }
+    let runs: std::collections::BTreeSet<&str> = found.iter().map(|(run, ..)| run.as_str()).collect();
+    match runs.len() {
+        0 => Err(CommandError::failed(format!("there is no record of a run `{}`", args.id))
+            .hint("`harness runs list` lists them")),
+        1 => {
+            let text: String = found
+                .iter()
+                .map(|(_, name, record)| format!("{name}\n\n{}\n", visible(record.trim_end())))
+                .collect();
+            let records: Vec<_> =
+                found.iter().map(|(_, name, record)| json!({"name": name, "text": record})).collect();
+            Ok(Answer::new("harness.run-records/1", json!({"run": found[0].0, "records": records}), text))
+        }
+        _ => {
+            let names: Vec<&str> = runs.into_iter().take(8).collect();
+            Err(CommandError::failed(format!("`{}` fits several runs", args.id))
+                .hint(format!("give more of it: {}", names.join(", "))))
+        }
+    }
+}

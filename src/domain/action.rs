@@ -1,0 +1,377 @@
+//! The actions: one table of their fields, and the values they become.
+//!
+//! [`ACTIONS`] is the only list. The parser, the JSON Schema, the closers' "what is open to you" and the charter's
+//! `actions` all read it, so a field that the executor doesn't know can't be accepted and one it needs can't be
+//! missing. What is allowed is not decided here: see `charter` and `verdict`.
+
+use super::id::Dept;
+use super::message::Status;
+use super::role::Role;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a field may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One line of at most 200 characters.
+    Line,
+    /// Text of any length up to the body's.
+    Text,
+    /// The id of something that exists, or a name.
+    Id,
+    /// A list of ids.
+    Ids,
+    /// A list of department names, at least one.
+    Departments,
+    /// A list of lines.
+    Lines,
+    /// A message's kind.
+    Kind,
+    /// Money, not negative.
+    Usd,
+    /// Names and texts.
+    Args,
+    /// An action of its own.
+    Action,
+    /// The six points of a rubric.
+    Rubric,
+    /// An RFC 3339 time.
+    Time,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+/// One field of an action.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    pub name: &'static str,
+    pub shape: Shape,
+}
+
+/// One kind of action.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    pub name: &'static str,
+    /// Whether `confidence` is required.
+    pub confidence: bool,
+    /// The only role that may use it, where there is one.
+    pub role: Option<Role>,
+    pub required: &'static [Field],
+    pub optional: &'static [Field],
+}
+
+const fn f(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape }
+}
+
+/// The points of a rubric, each 0 to 100; the confidence is their sum.
+pub const RUBRIC: [&str; 6] =
+    ["clarity", "constraints", "completeness", "risk", "dependencies", "similarity"];
+
+/// Every action there is.
+pub const ACTIONS: &[Spec] = &[
+    Spec {
+        name: "send_message",
+        confidence: true,
+        role: None,
+        required: &[
+            f("to", Shape::Departments),
+            f("kind", Shape::Kind),
+            f("subject", Shape::Line),
+            f("body", Shape::Text),
+        ],
+        optional: &[
+            f("amount_usd", Shape::Usd),
+            f("ref", Shape::Id),
+            f("project", Shape::Id),
+            f("directive", Shape::Id),
+        ],
+    },
+    Spec {
+        name: "mark_message",
+        confidence: false,
+        role: None,
+        required: &[f("id", Shape::Id), f("status", Shape::OneOf(&["acknowledged", "actioned", "archived"]))],
+        optional: &[],
+    },
+    Spec {
+        name: "log_decision",
+        confidence: false,
+        role: None,
+        required: &[f("title", Shape::Line), f("decision", Shape::Text), f("why", Shape::Text)],
+        optional: &[f("refs", Shape::Ids), f("project", Shape::Id)],
+    },
+    Spec {
+        name: "remember",
+        confidence: false,
+        role: None,
+        required: &[f("text", Shape::Text), f("tags", Shape::Lines)],
+        optional: &[f("refs", Shape::Ids)],
+    },
+    Spec {
+        name: "curate_memory",
+        confidence: false,
+        role: Some(Role::Summarizer),
+        required: &[f("file", Shape::OneOf(&["MEMORY", "SELF"])), f("text", Shape::Text)],
+        optional: &[],
+    },
+    Spec {
+        name: "write_weekly",
+        confidence: false,
+        role: Some(Role::Documenter),
+        required: &[f("text", Shape::Text)],
+        optional: &[],
+    },
+    Spec {
+        name: "dispatch",
+        confidence: true,
+        role: None,
+        required: &[f("pipeline", Shape::Id), f("args", Shape::Args)],
+        optional: &[f("task", Shape::Id), f("project", Shape::Id)],
+    },
+    Spec {
+        name: "ask_human",
+        confidence: false,
+        role: None,
+        required: &[f("question", Shape::Text), f("options", Shape::Lines), f("unblocks", Shape::Ids)],
+        optional: &[f("due", Shape::Time)],
+    },
+    Spec {
+        name: "request_approval",
+        confidence: false,
+        role: None,
+        required: &[f("action", Shape::Action)],
+        optional: &[f("rubric", Shape::Rubric)],
+    },
+    Spec {
+        name: "escalate",
+        confidence: false,
+        role: None,
+        required: &[f("id", Shape::Id)],
+        optional: &[f("to", Shape::Line)],
+    },
+    Spec {
+        name: "validate",
+        confidence: false,
+        role: Some(Role::Validator),
+        required: &[
+            f("id", Shape::Id),
+            f("verdict", Shape::OneOf(&["pass", "fail", "not_run"])),
+            f("evidence", Shape::Text),
+        ],
+        optional: &[],
+    },
+];
+
+/// The fields that every action may carry beside its own.
+const COMMON: [&str; 4] = ["do", "reason", "confidence", "risk"];
+
+pub fn find_spec(name: &str) -> Option<&'static Spec> {
+    ACTIONS.iter().find(|spec| spec.name == name)
+}
+
+/// How risky the director itself calls an action. Anything but `none` needs approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Risk {
+    None,
+    Risky,
+    External,
+}
+
+impl Risk {
+    pub fn parse(text: &str) -> Option<Risk> {
+        match text {
+            "none" => Some(Risk::None),
+            "risky" => Some(Risk::Risky),
+            "external" => Some(Risk::External),
+            _ => None,
+        }
+    }
+}
+
+/// A whole action: checked in shape, not yet judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    pub act: Act,
+    pub reason: String,
+    pub confidence: Option<u8>,
+    pub risk: Risk,
+    /// The action as it was given, for its hash and for records.
+    pub json: Map<String, Value>,
+}
+
+/// What an action does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Act {
+    SendMessage {
+        to: Vec<Dept>,
+        kind: String,
+        subject: String,
+        body: String,
+        amount_usd: Option<f64>,
+        reference: Option<String>,
+        project: Option<String>,
+        directive: Option<String>,
+    },
+    MarkMessage {
+        id: String,
+        status: Status,
+    },
+    LogDecision {
+        title: String,
+        decision: String,
+        why: String,
+        refs: Vec<String>,
+        project: Option<String>,
+    },
+    Remember {
+        text: String,
+        tags: Vec<String>,
+        refs: Vec<String>,
+    },
+    CurateMemory {
+        file: String,
+        text: String,
+    },
+    WriteWeekly {
+        text: String,
+    },
+    Dispatch {
+        pipeline: String,
+        args: BTreeMap<String, String>,
+        task: Option<String>,
+        project: Option<String>,
+    },
+    AskHuman {
+        question: String,
+        options: Vec<String>,
+        unblocks: Vec<String>,
+        due: Option<String>,
+    },
+    RequestApproval {
+        action: Box<Action>,
+        confidence: u8,
+    },
+    Escalate {
+        id: String,
+        to: Option<String>,
+    },
+    Validate {
+        id: String,
+        verdict: String,
+        evidence: String,
+    },
+}
+
+impl Act {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Act::SendMessage { .. } => "send_message",
+            Act::MarkMessage { .. } => "mark_message",
+            Act::LogDecision { .. } => "log_decision",
+            Act::Remember { .. } => "remember",
+            Act::CurateMemory { .. } => "curate_memory",
+            Act::WriteWeekly { .. } => "write_weekly",
+            Act::Dispatch { .. } => "dispatch",
+            Act::AskHuman { .. } => "ask_human",
+            Act::RequestApproval { .. } => "request_approval",
+            Act::Escalate { .. } => "escalate",
+            Act::Validate { .. } => "validate",
+        }
+    }
+}
+
+/// What is wrong with one action; the model gets the sentence back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionFault {
+    pub code: &'static str,
+    pub field: String,
+    pub what: String,
+}
+
+impl fmt::Display for ActionFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.field.is_empty() {
+            write!(f, "{}", self.what)
+        } else {
+            write!(f, "`{}` {}", self.field, self.what)
+        }
+    }
+}
+
+pub(super) fn fault(code: &'static str, field: &str, what: impl Into<String>) -> ActionFault {
+    ActionFault { code, field: super::text::one_line(field, 60), what: what.into() }
+}
+
+/// Checks the names of an action's fields; `Missing::Allowed` is for a charter's examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    Refused,
+    Allowed,
+}
+
+/// Every fault of an action's fields, or none.
+pub fn check_fields(json: &Map<String, Value>, missing: Missing) -> Result<&'static Spec, Vec<ActionFault>> {
+    let Some(name) = json.get("do").and_then(Value::as_str) else {
+        return Err(vec![fault("missing_field", "do", "is missing: it names the action")]);
+    };
+    let Some(spec) = find_spec(name) else {
+        let near = super::id::nearest(name, ACTIONS.iter().map(|spec| spec.name));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let name = super::text::one_line(name, 60);
+        return Err(vec![fault("unknown_action", "do", format!("is `{name}`, which is no action{near}"))]);
+    };
+    let mut faults = unknown_fields(spec, json);
+    if missing == Missing::Refused {
+        faults.extend(missing_fields(spec, json));
+    }
+    for field in spec.required.iter().chain(spec.optional) {
+        if let Some(value) = json.get(field.name)
+            && let Err(what) = super::action_shape::check(field.shape, value)
+        {
+            faults.push(fault("bad_field", field.name, what));
+        }
+    }
+    faults.extend(super::action_shape::check_common(json, missing));
+    if faults.is_empty() { Ok(spec) } else { Err(faults) }
+}
+
+fn unknown_fields(spec: &Spec, json: &Map<String, Value>) -> Vec<ActionFault> {
+    let fields = || spec.required.iter().chain(spec.optional).map(|field| field.name);
+    let known = |name: &str| COMMON.contains(&name) || fields().any(|field| field == name);
+    let unknown = json.keys().filter(|name| !known(name));
+    unknown
+        .map(|name| match name.as_str() {
+            "from" => fault("from_given", name, "is never given: the tool knows who answers"),
+            _ => {
+                let near = super::id::nearest(name, fields().chain(COMMON));
+                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                fault("unknown_field", name, format!("is not a field of {}{near}", spec.name))
+            }
+        })
+        .collect()
+}
+
+fn missing_fields(spec: &Spec, json: &Map<String, Value>) -> Vec<ActionFault> {
+    let missing = |name: &str| json.get(name).is_none_or(Value::is_null);
+    let mut faults: Vec<ActionFault> = spec
+        .required
+        .iter()
+        .filter(|field| missing(field.name))
+        .map(|field| fault("missing_field", field.name, format!("is missing in {}", spec.name)))
+        .collect();
+    if missing("reason") {
+        faults.push(fault("missing_field", "reason", "is missing: why, in at least 10 characters"));
+    }
+    if spec.confidence && missing("confidence") {
+        faults.push(fault("missing_field", "confidence", format!("is missing in {}: 0 to 100", spec.name)));
+    }
+    if spec.name == "request_approval" && missing("rubric") && missing("confidence") {
+        faults.push(fault("missing_field", "rubric", "is missing: give a rubric or a confidence"));
+    }
+    if json.get("kind").and_then(Value::as_str) == Some("BudgetAllocation") && missing("amount_usd") {
+        faults.push(fault("missing_field", "amount_usd", "is missing: a BudgetAllocation says how much"));
+    }
+    faults
+}

@@ -1,0 +1,86 @@
+//! What a run tells while it goes on: one vocabulary for people, for `--events` and for tests.
+
+use super::ledger::{ActionLine, Refusal};
+use serde_json::{Value, json};
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// A run began.
+    Start {
+        run: &'a str,
+        dept: &'a str,
+        kind: &'a str,
+    },
+    /// An engine is asked.
+    Step {
+        role: &'a str,
+        mode: &'a str,
+        engine: &'a str,
+        item: Option<&'a str>,
+    },
+    /// Text of the answer, as it comes.
+    Chunk(&'a str),
+    /// A line of the engine's stderr, or a warning of its own.
+    Stderr(&'a str),
+    Decision {
+        keyword: &'a str,
+        id: Option<&'a str>,
+        by: &'a str,
+    },
+    Action(&'a ActionLine),
+    Refused(&'a [Refusal]),
+    Usage {
+        input_tokens: Option<u64>,
+        output_tokens: Option<u64>,
+        cost_usd: Option<f64>,
+    },
+    /// Something a person should know: a message set aside, a plan finished after a crash.
+    Notice(&'a str),
+    /// A run ended.
+    Done {
+        run: &'a str,
+        outcome: &'a str,
+        reason: &'a str,
+    },
+}
+
+impl Event<'_> {
+    /// The event as one JSON object.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Event::Start { run, dept, kind } => {
+                json!({"event": "start", "run": run, "dept": dept, "kind": kind})
+            }
+            Event::Step { role, mode, engine, item } => {
+                json!({"event": "step", "role": role, "mode": mode, "engine": engine, "item": item})
+            }
+            Event::Chunk(text) => json!({"event": "chunk", "text": text}),
+            Event::Stderr(text) => json!({"event": "stderr", "text": text}),
+            Event::Decision { keyword, id, by } => {
+                json!({"event": "decision", "decision": keyword, "id": id, "by": by})
+            }
+            Event::Action(action) => {
+                let mut value = serde_json::to_value(action).unwrap_or_default();
+                value["event"] = json!("action");
+                value
+            }
+            Event::Refused(refusals) => json!({"event": "refused", "refusals": refusals}),
+            Event::Usage { input_tokens, output_tokens, cost_usd } => json!({
+                "event": "usage",
+                "input_tokens": input_tokens,
+                "output_tokens": output_tokens,
+                "cost_usd": cost_usd,
+            }),
+            Event::Notice(text) => json!({"event": "notice", "text": text}),
+            Event::Done { run, outcome, reason } => {
+                json!({"event": "done", "run": run, "outcome": outcome, "reason": reason})
+            }
+        }
+    }
+}
+
+/// Who listens to a run.
+pub trait Sink {
+    fn hear(&mut self, event: &Event<'_>);
+}

@@ -1,0 +1,279 @@
+//! The ledger `runs.jsonl`: one line a step and one a run, and what is read off its end.
+//!
+//! Memory, history, refusals, budgets and statistics all come from these lines. A line that can't be read is skipped
+//! by readers and named by `verify`.
+
+mod recent;
+
+use super::time::{parse_rfc3339, render_ts};
+use serde::{Deserialize, Serialize};
+
+pub use recent::Recent;
+
+/// How a line begins as it is written here.
+const STEP_OPENS: &str = "{\"line\":\"step\",";
+const RUN_OPENS: &str = "{\"line\":\"run\",";
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "lowercase")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a run's line is matched and built by value everywhere, and there are few"
+)]
+pub enum Line {
+    Step(Box<StepLine>),
+    Run(RunLine),
+}
+
+impl Line {
+    /// When it was written.
+    pub fn at(&self) -> &str {
+        match self {
+            Line::Step(step) => &step.at,
+            Line::Run(run) => &run.at,
+        }
+    }
+}
+
+/// One engine call and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StepLine {
+    pub schema: u64,
+    pub at: String,
+    pub run: String,
+    pub step: u64,
+    pub iteration: u64,
+    pub role: String,
+    pub mode: String,
+    pub engine: String,
+    /// The message or other item at hand.
+    pub item: Option<String>,
+    /// The iteration's decision.
+    pub decision: Option<String>,
+    /// The least trusted of what led to it.
+    pub provenance: String,
+    /// `ok`, `refused`, `ghost`, `failed` or `cancelled`.
+    pub outcome: String,
+    pub actions: Vec<ActionLine>,
+    /// What this step adds to the history, with ordinals.
+    pub history: Vec<(u64, String)>,
+    pub refusals: Vec<Refusal>,
+    /// The refusals of the first try, where the answer here is the second.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub first_refusals: Vec<Refusal>,
+    pub input_tokens: Option<u64>,
+    pub cache_read_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    /// Absent where the engine reported none.
+    pub cost_usd: Option<f64>,
+    /// What it counts for in budgets: the cost, or the declared worst case.
+    pub counted_usd: f64,
+    pub prompt_bytes: u64,
+    pub prefix_bytes: u64,
+    pub prefix_sha256: String,
+    pub duration_s: f64,
+    pub record: String,
+}
+
+/// One action and its verdict.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ActionLine {
+    pub id: String,
+    #[serde(rename = "do")]
+    pub name: String,
+    pub target: String,
+    pub verdict: String,
+    pub code: String,
+    /// The thread of a message that was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+}
+
+/// A refusal with its code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub code: String,
+    pub message: String,
+}
+
+/// One run and how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunLine {
+    pub schema: u64,
+    pub at: String,
+    pub run: String,
+    /// `loop`, `scheduler`, `director` or `dispatch`.
+    pub kind: String,
+    pub started: String,
+    /// `done`, `escalated`, `max-iterations`, `no-progress`, `failed`, `refused`, `cancelled`, `killed`.
+    pub outcome: String,
+    pub reason: String,
+    pub iterations: u64,
+    pub steps: u64,
+    pub cost_usd: Option<f64>,
+    pub counted_usd: f64,
+    /// Whether anything but logs and memory came of it.
+    pub changed: bool,
+    pub record: String,
+}
+
+/// The lines of a piece of the ledger that can be read, oldest first.
+pub fn parse_lines(text: &str) -> Vec<Line> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+/// One line. Where its opening tells what it is, nothing has to be put aside until that is known: half the work.
+fn parse_line(text: &str) -> Option<Line> {
+    if text.starts_with(STEP_OPENS) {
+        return serde_json::from_str(text).ok().map(Line::Step);
+    }
+    if text.starts_with(RUN_OPENS) {
+        return serde_json::from_str(text).ok().map(Line::Run);
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// A line as it is written.
+pub fn render_line(line: &Line) -> String {
+    // Values of these types always have a JSON form.
+    serde_json::to_string(line).unwrap_or_default() + "\n"
+}
+
+/// The last `most` iterations, newest first: `<ts> [<decision>] → <first action> (final:<outcome>)`.
+pub fn memory_lines(lines: &[Line], most: usize) -> Vec<String> {
+    let mut iterations: Vec<Iteration> = Vec::new();
+    let mut finals: Vec<(&str, &str)> = Vec::new();
+    for line in lines {
+        match line {
+            Line::Run(run) => finals.push((&run.run, &run.outcome)),
+            Line::Step(step) => match iterations.last_mut() {
+                Some(last) if last.run == step.run && last.number == step.iteration => last.take(step),
+                _ => iterations.push(Iteration::from_step(step)),
+            },
+        }
+    }
+    let decided = iterations.iter().rev().filter(|iteration| iteration.decision.is_some());
+    decided
+        .take(most)
+        .map(|iteration| {
+            let outcome =
+                finals.iter().find(|(run, _)| *run == iteration.run).map_or("running", |(_, end)| end);
+            let decision = iteration.decision.unwrap_or_default();
+            let action = iteration.action.as_deref().unwrap_or("none");
+            let ts = parse_rfc3339(iteration.at).map(render_ts).unwrap_or_default();
+            format!("{ts} [{decision}] → {action} (final:{outcome})")
+        })
+        .collect()
+}
+
+struct Iteration<'a> {
+    run: &'a str,
+    number: u64,
+    at: &'a str,
+    decision: Option<&'a str>,
+    action: Option<String>,
+}
+
+impl<'a> Iteration<'a> {
+    fn from_step(step: &'a StepLine) -> Iteration<'a> {
+        let mut iteration =
+            Iteration { run: &step.run, number: step.iteration, at: &step.at, decision: None, action: None };
+        iteration.take(step);
+        iteration
+    }
+
+    fn take(&mut self, step: &'a StepLine) {
+        if self.decision.is_none() {
+            self.decision = step.decision.as_deref();
+        }
+        let carried = step.actions.iter().find(|action| action.verdict == "allow" && step.outcome == "ok");
+        if let (None, Some(action)) = (&self.action, carried) {
+            self.action = Some(format!("{} {}", action.name, action.target).trim_end().to_string());
+        }
+    }
+}
+
+/// The order in which lines were written: by time, and a run's own line after its steps.
+pub fn written_order(line: &Line) -> (String, String, bool, u64) {
+    match line {
+        Line::Step(step) => (step.at.clone(), step.run.clone(), false, step.step),
+        Line::Run(run) => (run.at.clone(), run.run.clone(), true, 0),
+    }
+}
+
+/// Every entry of the history in these lines, oldest first.
+pub fn history(lines: &[Line]) -> Vec<(u64, String)> {
+    let steps = lines.iter().filter_map(|line| match line {
+        Line::Step(step) => Some(step),
+        Line::Run(_) => None,
+    });
+    steps.flat_map(|step| step.history.iter().cloned()).collect()
+}
+
+/// The refusals of the last step, where it was refused.
+pub fn last_refusals(lines: &[Line]) -> Vec<Refusal> {
+    let last = lines.iter().rev().find_map(|line| match line {
+        Line::Step(step) => Some(step),
+        Line::Run(_) => None,
+    });
+    last.map(|step| step.refusals.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(run: &str, iteration: u64, role: &str, decision: &str, action: Option<&str>) -> Line {
+        let actions = action.map(|name| ActionLine {
+            name: name.into(),
+            target: "to rd".into(),
+            verdict: "allow".into(),
+            ..ActionLine::default()
+        });
+        Line::Step(Box::new(StepLine {
+            at: "2026-11-18T00:42:01Z".into(),
+            run: run.into(),
+            iteration,
+            role: role.into(),
+            decision: (!decision.is_empty()).then(|| decision.into()),
+            outcome: "ok".into(),
+            actions: actions.into_iter().collect(),
+            ..StepLine::default()
+        }))
+    }
+
+    fn ended(run: &str, outcome: &str) -> Line {
+        Line::Run(RunLine { run: run.into(), outcome: outcome.into(), ..RunLine::default() })
+    }
+
+    #[test]
+    fn memory_is_newest_first_with_how_the_run_ended() {
+        let lines = [
+            step("r-1", 1, "orchestrator", "NEXT_WORKER", None),
+            step("r-1", 1, "worker", "", Some("send_message")),
+            step("r-1", 2, "orchestrator", "DONE", None),
+            ended("r-1", "done"),
+            step("r-2", 1, "orchestrator", "ESCALATE", None),
+        ];
+        assert_eq!(
+            memory_lines(&lines, 12),
+            [
+                "20261118T004201Z [ESCALATE] → none (final:running)",
+                "20261118T004201Z [DONE] → none (final:done)",
+                "20261118T004201Z [NEXT_WORKER] → send_message to rd (final:done)",
+            ]
+        );
+        assert_eq!(memory_lines(&lines, 1).len(), 1);
+    }
+
+    #[test]
+    fn lines_go_there_and_back_and_garbage_is_skipped() {
+        let line = step("r-1", 1, "worker", "DONE", Some("remember"));
+        let text = format!("{}not json\n{}", render_line(&line), render_line(&ended("r-1", "done")));
+        assert_eq!(parse_lines(&text), [line, ended("r-1", "done")]);
+    }
+}

@@ -1,0 +1,34 @@
+//! Values in, values out: what the organisation means, with no file, process or clock.
+
+pub mod action;
+pub mod action_block;
+pub mod action_shape;
+pub mod audit;
+pub mod budget;
+pub mod charter;
+pub mod config;
+pub mod decision;
+pub mod digest;
+pub mod event;
+pub mod front_matter;
+pub mod gate;
+pub mod goal;
+pub mod id;
+pub mod judging;
+pub mod ledger;
+pub mod live_state;
+pub mod message;
+pub mod plan;
+pub mod planning;
+pub mod playbook;
+pub mod prompt;
+pub mod record;
+pub mod redact;
+pub mod request;
+pub mod role;
+pub mod schema;
+pub mod settings;
+pub mod template;
+pub mod text;
+pub mod time;
+pub mod verdict;

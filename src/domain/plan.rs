@@ -1,0 +1,86 @@
+//! A plan: everything one step will change, written down before the first of it is changed.
+//!
+//! Its file in `journal/` is the commit point. Each effect can be carried out any number of times with the same end,
+//! so that after a crash the whole plan is simply carried out again. The record, the ledger line and the log entry are
+//! part of it: what follows from a step is never worked out twice.
+
+use super::message::Status;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The newest format this program knows.
+pub const PLAN_SCHEMA: u64 = 1;
+
+/// One step's plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub schema: u64,
+    pub run: String,
+    pub step: u64,
+    pub dept: String,
+    /// The hash of the charter it was judged by.
+    pub charter: String,
+    pub role: String,
+    /// `human`, `department` or `external`: the least trusted of what led to it.
+    pub provenance: String,
+    /// The actions as the director gave them, for judging again where the charter has changed.
+    pub actions: Vec<Map<String, Value>>,
+    pub effects: Vec<Planned>,
+    pub finish: Finish,
+    /// How often carrying it out has failed.
+    #[serde(default)]
+    pub failures: u64,
+}
+
+/// One effect, and the action it belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// The action's place in the answer; absent for what the tool adds by itself.
+    pub action: Option<usize>,
+    #[serde(flatten)]
+    pub effect: Effect,
+}
+
+/// One change on disk. Paths are beneath the department's folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "lowercase")]
+pub enum Effect {
+    /// Into a department's inbox, once, however it fared there since.
+    Deliver { dept: String, id: String, text: String },
+    /// A new file.
+    Create { path: String, text: String },
+    /// An entry at the end of a log; its first line is its own.
+    Append { path: String, text: String },
+    /// Another text for a file, as long as it is what it was.
+    Replace { path: String, before: Option<String>, text: String },
+    /// A message moved on.
+    Mark { id: String, mark: Marking },
+}
+
+/// How a message is moved on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Marking {
+    pub status: String,
+    pub at: String,
+    pub by: String,
+    pub run: String,
+    pub why: String,
+    pub waits_for: Option<String>,
+}
+
+impl Marking {
+    pub fn status(&self) -> Status {
+        Status::parse(&self.status).unwrap_or(Status::Acknowledged)
+    }
+}
+
+/// What is written when the effects are there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Finish {
+    pub record_name: String,
+    pub record: String,
+    /// A whole line of the ledger.
+    pub ledger: String,
+    /// An entry of `worker-log.md`; empty for none.
+    pub worker_log: String,
+}

@@ -1,0 +1,332 @@
+//! The playbook: rules by which the embedded engine answers routine mail, in the protocol of any model.
+//!
+//! Each rule has `when` (which messages), `decision` (what the orchestrator says of them) and `actions` (what the worker
+//! answers), whose texts are templates that see the message. The first rule that matches wins; where none does, the
+//! next engine is asked.
+
+use super::action::find_spec;
+use super::charter::{other_schema, toml_fault};
+use super::message::{Message, Status};
+use super::template::render_text;
+use super::time::{Time, parse_span};
+use minijinja::Value as TemplateValue;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// The newest format this program knows.
+pub const PLAYBOOK_SCHEMA: u64 = 1;
+/// The longest text that one field may render to.
+const FIELD_MAX: usize = 256 * 1024;
+/// The decisions that a rule may name.
+const DECISIONS: [&str; 4] = ["NEXT_WORKER", "NEXT_WORKER_CEO_MODE", "NEXT_VALIDATOR", "ESCALATE"];
+
+/// `playbook.toml`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Playbook {
+    pub schema: u64,
+    #[serde(default, rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+/// One rule.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    pub name: String,
+    pub decision: String,
+    pub why: String,
+    pub when: When,
+    #[serde(default)]
+    pub actions: Vec<toml::Table>,
+}
+
+/// Which messages a rule is for; every key that is given must match.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct When {
+    pub kind: OneOrMany,
+    pub from: OneOrMany,
+    /// With `*` for any text; the case of letters doesn't matter.
+    pub subject: Option<String>,
+    pub status: OneOrMany,
+    /// At least this old: `30m`, `2h`, `1d`.
+    pub age: Option<String>,
+}
+
+/// A text or a list of texts; empty matches everything.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    #[default]
+    Any,
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn is_given(&self) -> bool {
+        *self != OneOrMany::Any
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            OneOrMany::Any => true,
+            OneOrMany::One(one) => one == text,
+            OneOrMany::Many(many) => many.iter().any(|one| one == text),
+        }
+    }
+
+    fn items(&self) -> Vec<&str> {
+        match self {
+            OneOrMany::Any => Vec::new(),
+            OneOrMany::One(one) => vec![one],
+            OneOrMany::Many(many) => many.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+/// Why a playbook can't be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaybookFault(pub String);
+
+impl fmt::Display for PlaybookFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Reads and checks a playbook; every template in it must render for some message.
+pub fn parse_playbook(text: &str) -> Result<Playbook, PlaybookFault> {
+    if let Some(found) = other_schema(text, PLAYBOOK_SCHEMA) {
+        return Err(PlaybookFault(format!(
+            "its schema is {found}, and this program knows {PLAYBOOK_SCHEMA}"
+        )));
+    }
+    let playbook: Playbook =
+        toml::from_str(text).map_err(|error| PlaybookFault(toml_fault(text, &error).to_string()))?;
+    for (index, rule) in playbook.rules.iter().enumerate() {
+        let fault =
+            |what: String| PlaybookFault(format!("rule `{}`: {what}", super::text::one_line(&rule.name, 60)));
+        if playbook.rules[..index].iter().any(|other| other.name == rule.name) {
+            return Err(fault("its name is taken".to_string()));
+        }
+        rule.check().map_err(fault)?;
+    }
+    Ok(playbook)
+}
+
+impl Rule {
+    fn check(&self) -> Result<(), String> {
+        if !DECISIONS.contains(&self.decision.as_str()) {
+            return Err(format!("`decision` must be one of {}", DECISIONS.join(", ")));
+        }
+        if self.why.trim().chars().count() < super::action_shape::REASON_MIN {
+            return Err("`why` must say why, in at least 10 characters".to_string());
+        }
+        self.when.check()?;
+        let acts = self.decision.starts_with("NEXT_WORKER");
+        if acts == self.actions.is_empty() {
+            let what = if acts { "needs `actions`" } else { "can't have `actions`" };
+            return Err(format!("a rule that decides {} {what}", self.decision));
+        }
+        for (index, action) in self.actions.iter().enumerate() {
+            let name = action.get("do").and_then(toml::Value::as_str).unwrap_or("");
+            if find_spec(name).is_none() {
+                return Err(format!(
+                    "action {} is `{}`, which is no action",
+                    index + 1,
+                    super::text::one_line(name, 40)
+                ));
+            }
+            render_action(action, &sample_values())
+                .map_err(|what| format!("action {}: {what}", index + 1))?;
+        }
+        Ok(())
+    }
+}
+
+impl When {
+    fn check(&self) -> Result<(), String> {
+        let given = self.kind.is_given()
+            || self.from.is_given()
+            || self.status.is_given()
+            || self.subject.is_some()
+            || self.age.is_some();
+        if !given {
+            return Err("`when` must say which messages it is for".to_string());
+        }
+        if let Some(status) = self.status.items().iter().find(|status| Status::parse(status).is_none()) {
+            return Err(format!("`when.status` can't be `{}`", super::text::one_line(status, 40)));
+        }
+        match &self.age {
+            Some(age) if parse_span(age).is_none() => {
+                Err("`when.age` must be such as 30m, 2h or 1d".to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a message is meant.
+    pub fn matches(&self, message: &Message, now: Time) -> bool {
+        let old_enough = self
+            .age
+            .as_deref()
+            .and_then(parse_span)
+            .is_none_or(|seconds| (now - message.created).num_seconds() >= seconds);
+        old_enough
+            && self.kind.matches(&message.kind)
+            && self.from.matches(&message.from)
+            && self.status.matches(message.status.name())
+            && self
+                .subject
+                .as_ref()
+                .is_none_or(|glob| glob_matches(&glob.to_lowercase(), &message.subject.to_lowercase()))
+    }
+}
+
+/// `*` stands for any text. Linear: the last `*` is the only place to come back to.
+fn glob_matches(glob: &str, text: &str) -> bool {
+    let parts: Vec<&str> = glob.split('*').collect();
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return glob == text };
+    if parts.len() == 1 {
+        return glob == text;
+    }
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    for part in &parts[1..parts.len() - 1] {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+impl Playbook {
+    /// The first rule for a message.
+    pub fn find_rule(&self, message: &Message, now: Time) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.when.matches(message, now))
+    }
+}
+
+/// What a rule's templates see.
+pub fn message_values(dept: &str, message: &Message) -> TemplateValue {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    minijinja::context! {
+        dept => dept,
+        message => minijinja::context! {
+            id => message.id.as_str(),
+            from => message.from.as_str(),
+            kind => message.kind.as_str(),
+            subject => message.subject.as_str(),
+            body => message.body.as_str(),
+            project => text(&message.project),
+            directive => text(&message.directive),
+            ref => text(&message.reference),
+            thread => message.thread.as_str(),
+        },
+    }
+}
+
+fn sample_values() -> TemplateValue {
+    let text = "sample text";
+    minijinja::context! {
+        dept => text,
+        message => minijinja::context! {
+            id => text, from => text, kind => text, subject => text, body => text,
+            project => text, directive => text, ref => text, thread => text,
+        },
+    }
+}
+
+/// An action with its texts rendered. An optional field that renders to nothing is left out.
+pub fn render_action(action: &toml::Table, values: &TemplateValue) -> Result<Map<String, Value>, String> {
+    let name = action.get("do").and_then(toml::Value::as_str).unwrap_or("");
+    let optional =
+        |key: &str| find_spec(name).is_some_and(|spec| spec.optional.iter().any(|field| field.name == key));
+    let mut rendered = Map::new();
+    // The action's name first, as a person would write it.
+    rendered.insert("do".to_string(), Value::String(name.to_string()));
+    for (key, value) in action {
+        let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
+        let value = render_value(value, values).map_err(|what| format!("`{key}`: {what}"))?;
+        if !(optional(key) && value.as_str().is_some_and(str::is_empty)) {
+            rendered.insert(key.clone(), value);
+        }
+    }
+    Ok(rendered)
+}
+
+fn render_value(value: Value, values: &TemplateValue) -> Result<Value, String> {
+    Ok(match value {
+        Value::String(text) => Value::String(render_text(&text, values, FIELD_MAX)?),
+        Value::Array(items) => {
+            let items = items.into_iter().map(|item| render_value(item, values));
+            Value::Array(items.collect::<Result<Vec<Value>, String>>()?)
+        }
+        Value::Object(map) => {
+            let entries = map.into_iter().map(|(key, value)| Ok((key, render_value(value, values)?)));
+            Value::Object(entries.collect::<Result<Map<String, Value>, String>>()?)
+        }
+        other => other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rule: &str, fault: Option<&str>) {
+        let found =
+            parse_playbook(&format!("schema = 1\n[[rule]]\nname = \"a\"\nwhy = \"because of that\"\n{rule}"));
+        match (found, fault) {
+            (Ok(_), None) => {}
+            (Err(found), Some(fault)) => assert!(found.0.contains(fault), "{found}"),
+            (found, _) => panic!("{rule}: {found:?}"),
+        }
+    }
+
+    const ACTION: &str = "[[rule.actions]]\ndo = \"mark_message\"\nid = \"{{ message.id }}\"\n";
+
+    #[test]
+    fn rules_are_checked_when_they_are_read() {
+        check(&format!("decision = \"NEXT_WORKER\"\nwhen = {{ kind = \"Note\" }}\n{ACTION}"), None);
+        check("decision = \"ESCALATE\"\nwhen = { age = \"2h\" }", None);
+        check("decision = \"DONE\"\nwhen = { kind = \"Note\" }", Some("decision"));
+        check("decision = \"ESCALATE\"\nwhen = {}", Some("which messages"));
+        check("decision = \"ESCALATE\"\nwhen = { kinds = \"Note\" }", Some("unknown field"));
+        check("decision = \"ESCALATE\"\nwhen = { age = \"soon\" }", Some("when.age"));
+        check("decision = \"NEXT_WORKER\"\nwhen = { kind = \"Note\" }", Some("needs `actions`"));
+        check(
+            &format!("decision = \"ESCALATE\"\nwhen = {{ kind = \"Note\" }}\n{ACTION}"),
+            Some("can't have"),
+        );
+        let action = ACTION.replace("message.id", "message.nothing");
+        check(
+            &format!("decision = \"NEXT_WORKER\"\nwhen = {{ kind = \"Note\" }}\n{action}"),
+            Some("not defined"),
+        );
+        let action = ACTION.replace("mark_message", "mark");
+        check(
+            &format!("decision = \"NEXT_WORKER\"\nwhen = {{ kind = \"Note\" }}\n{action}"),
+            Some("no action"),
+        );
+    }
+
+    #[test]
+    fn globs_match_any_text() {
+        let check = |glob: &str, text: &str, expected: bool| {
+            assert_eq!(glob_matches(glob, text), expected, "{glob} {text}")
+        };
+        check("stop *", "stop it", true);
+        check("*launch*", "the launch of it", true);
+        check("a*b*c", "axxbyyc", true);
+        check("a*b*c", "acb", false);
+        check("ab*ba", "aba", false);
+        check("same", "same", true);
+        check("", "", true);
+        check("*", "", true);
+        check(&"*a".repeat(50), &"a".repeat(49), false);
+    }
+}

@@ -1,0 +1,129 @@
+//! Times and durations as text: the forms in files, in JSON and for people.
+//!
+//! `now` is always handed in; this file never reads a clock.
+
+use chrono::{DateTime, Local, NaiveDateTime, SecondsFormat, TimeZone, Utc};
+
+/// A moment, in UTC.
+pub type Time = DateTime<Utc>;
+
+/// The form in file names and memory lines: `20261118T004201Z`.
+pub fn render_ts(time: Time) -> String {
+    time.format("%Y%m%dT%H%M%SZ").to_string()
+}
+
+/// Reads the form of [`render_ts`].
+pub fn parse_ts(text: &str) -> Option<Time> {
+    NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%SZ").ok().map(|naive| Utc.from_utc_datetime(&naive))
+}
+
+/// The form in front matter and JSON: RFC 3339 in UTC, whole seconds.
+pub fn render_rfc3339(time: Time) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// Reads RFC 3339, in any zone.
+pub fn parse_rfc3339(text: &str) -> Option<Time> {
+    DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| time.with_timezone(&Utc))
+}
+
+/// The month folder of an archive: `2026-11`.
+pub fn render_month(time: Time) -> String {
+    time.format("%Y-%m").to_string()
+}
+
+/// For a person at a terminal: local time, to the minute.
+pub fn render_local(time: Time) -> String {
+    time.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()
+}
+
+/// How long ago, in one unit: `40s`, `6m`, `3h`, `12d`. A moment still to come counts as now.
+pub fn render_age(from: Time, now: Time) -> String {
+    let seconds = (now - from).num_seconds().max(0);
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// A span such as `45s`, `90m`, `3h` or `2d`, in seconds.
+pub fn parse_span(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let unit = match text.chars().last()? {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return None,
+    };
+    let number = &text[..text.len() - 1];
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    number.parse::<i64>().ok()?.checked_mul(unit)
+}
+
+/// A point in the past as a person types it: RFC 3339, a date, or a span back from now.
+pub fn parse_since(text: &str, now: Time) -> Option<Time> {
+    if let Some(seconds) = parse_span(text) {
+        return now.checked_sub_signed(chrono::TimeDelta::try_seconds(seconds)?);
+    }
+    if let Some(time) = parse_rfc3339(text).or_else(|| parse_ts(text)) {
+        return Some(time);
+    }
+    let date = chrono::NaiveDate::parse_from_str(text.trim(), "%Y-%m-%d").ok()?;
+    Some(Utc.from_utc_datetime(&date.and_hms_opt(0, 0, 0)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Time {
+        parse_rfc3339(text).unwrap()
+    }
+
+    #[test]
+    fn stamps_go_there_and_back() {
+        let time = at("2026-11-18T00:42:01Z");
+        assert_eq!(render_ts(time), "20261118T004201Z");
+        assert_eq!(parse_ts("20261118T004201Z"), Some(time));
+        assert_eq!(render_rfc3339(at("2026-11-18T01:42:01+01:00")), "2026-11-18T00:42:01Z");
+    }
+
+    #[test]
+    fn ages_use_one_unit() {
+        let now = at("2026-11-18T00:42:01Z");
+        let check = |from: &str, age: &str| assert_eq!(render_age(at(from), now), age);
+        check("2026-11-18T00:41:21Z", "40s");
+        check("2026-11-18T00:36:01Z", "6m");
+        check("2026-11-17T21:42:01Z", "3h");
+        check("2026-11-06T00:42:01Z", "12d");
+        check("2027-01-01T00:00:00Z", "0s");
+    }
+
+    #[test]
+    fn spans_have_a_unit() {
+        let check = |text: &str, seconds: Option<i64>| assert_eq!(parse_span(text), seconds, "{text}");
+        check("45s", Some(45));
+        check("90m", Some(5_400));
+        check("2d", Some(172_800));
+        check("2", None);
+        check("-2d", None);
+        check("d", None);
+        check("99999999999999999999d", None);
+        check("9é", None);
+    }
+
+    #[test]
+    fn since_takes_a_span_a_date_or_a_time() {
+        let now = at("2026-11-18T00:42:01Z");
+        assert_eq!(parse_since("1d", now), Some(at("2026-11-17T00:42:01Z")));
+        assert_eq!(parse_since("2026-11-01", now), Some(at("2026-11-01T00:00:00Z")));
+        assert_eq!(parse_since("2026-11-01T10:00:00Z", now), Some(at("2026-11-01T10:00:00Z")));
+        assert_eq!(parse_since("yesterday", now), None);
+        assert_eq!(parse_since("999999999999d", now), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! The embedded engine: it answers from the playbook, in the same protocol as any model, and starts nothing.
+
+use crate::domain::live_state::opening_line;
+use crate::domain::message::Message;
+use crate::domain::playbook::{Playbook, message_values, render_action};
+use crate::domain::role::Role;
+use crate::domain::time::Time;
+use serde_json::Value;
+
+/// What the rules are asked.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    pub dept: &'a str,
+    pub role: Role,
+    /// The open messages that a decision may name, oldest first.
+    pub items: &'a [Message],
+    pub at_hand: Option<&'a Message>,
+    pub nonce: &'a str,
+    pub now: Time,
+}
+
+/// The answer of the first rule that matches; none where no rule does.
+pub fn answer(playbook: &Playbook, question: &Question<'_>) -> Result<Option<String>, String> {
+    match question.role {
+        Role::Orchestrator => Ok(decide(playbook, question)),
+        Role::Worker => act(playbook, question),
+        _ => Ok(None),
+    }
+}
+
+fn decide(playbook: &Playbook, question: &Question<'_>) -> Option<String> {
+    question.items.iter().find_map(|message| {
+        let rule = playbook.find_rule(message, question.now)?;
+        let reason = if rule.decision == "ESCALATE" { format!(" {}", rule.why) } else { String::new() };
+        Some(format!("{} (rule `{}`)\n\n{} {}{reason}\n", rule.why, rule.name, rule.decision, message.id))
+    })
+}
+
+fn act(playbook: &Playbook, question: &Question<'_>) -> Result<Option<String>, String> {
+    let Some(message) = question.at_hand else { return Ok(None) };
+    let Some(rule) = playbook.find_rule(message, question.now) else { return Ok(None) };
+    if rule.actions.is_empty() {
+        return Ok(None);
+    }
+    let values = message_values(question.dept, message);
+    let mut actions = Vec::new();
+    for action in &rule.actions {
+        let action =
+            render_action(action, &values).map_err(|what| format!("rule `{}`: {what}", rule.name))?;
+        actions.push(Value::Object(action));
+    }
+    let block = format!("{:#}", Value::Array(actions));
+    Ok(Some(format!(
+        "{} (rule `{}`)\n\n{}\n{block}\n```\n",
+        rule.why,
+        rule.name,
+        opening_line(question.nonce)
+    )))
+}

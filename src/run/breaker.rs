@@ -1,0 +1,130 @@
+//! What the tool does by itself when something goes wrong again and again: it pauses a department, or trips the gate.
+//!
+//! Three runs in a row that died trip the gate. A department that spent five times in a row without changing anything
+//! is paused and escalated, once; three such departments within an hour trip the gate.
+
+use super::notify::Notice;
+use super::{Result, Shop};
+use crate::domain::audit::Deed;
+use crate::domain::event::Event;
+use crate::domain::front_matter::FrontMatter;
+use crate::domain::gate::{Gate, GateState};
+use crate::domain::id::{IdKind, derived_id};
+use crate::domain::ledger::{Line, RunLine};
+use crate::domain::request::{RequestKind, sign_request};
+use crate::domain::time::{parse_rfc3339, render_rfc3339};
+
+const DEATHS: usize = 3;
+const IDLE_SPENDING: usize = 5;
+const PAUSED_DEPARTMENTS: usize = 3;
+const HOUR: i64 = 3_600;
+
+impl Shop<'_> {
+    /// The last runs of the department, newest first.
+    fn last_runs(&self) -> Result<Vec<RunLine>> {
+        let lines = self.department.ledger_tail(0, 60)?;
+        let runs = lines.into_iter().rev().filter_map(|line| match line {
+            Line::Run(run) if run.kind != "dispatch" => Some(run),
+            _ => None,
+        });
+        Ok(runs.collect())
+    }
+
+    /// Trips the gate where the last runs all died.
+    pub(super) fn check_deaths(&self) -> Result<()> {
+        let runs = self.last_runs()?;
+        let dead: Vec<&str> =
+            runs.iter().take_while(|run| run.outcome == "killed").map(|run| run.run.as_str()).collect();
+        if dead.len() < DEATHS || !dead.len().is_multiple_of(DEATHS) {
+            return Ok(());
+        }
+        let dept = &self.department.dept;
+        self.trip(&format!("{} runs of {dept} in a row died: {}", dead.len(), dead.join(", ")))
+    }
+
+    /// Pauses a department that spends and changes nothing.
+    pub(super) fn check_spending(&self) -> Result<()> {
+        let runs = self.last_runs()?;
+        let idle: Vec<&RunLine> = runs
+            .iter()
+            .filter(|run| run.counted_usd > 0.0)
+            .take_while(|run| !run.changed)
+            .take(IDLE_SPENDING)
+            .collect();
+        if idle.len() < IDLE_SPENDING || self.department.paused()?.is_some() {
+            return Ok(());
+        }
+        let usd: f64 = idle.iter().map(|run| run.counted_usd).sum();
+        let reason = format!("{IDLE_SPENDING} runs in a row spent {usd:.2} USD and changed nothing");
+        let now = render_rfc3339((self.now)());
+        self.department.pause(&now, "harness", &reason)?;
+        self.escalate_department(&idle[0].run, &reason)?;
+        self.trip_where_many_are_paused()
+    }
+
+    fn escalate_department(&self, run: &str, reason: &str) -> Result<()> {
+        let dept = &self.department.dept;
+        let id = derived_id(IdKind::Escalation, (self.now)(), &format!("{run}/spending"));
+        let mut front = FrontMatter::default();
+        front.set_number("schema", 1);
+        for (key, value) in [("id", id.as_str()), ("from", "harness"), ("run", run), ("status", "pending")] {
+            front.set_text(key, value);
+        }
+        front.set_text("created", render_rfc3339((self.now)()));
+        front.set_text("provenance", "department");
+        let text = front.render(&format!(
+            "{reason}; the department is paused. `harness resume {dept}` lets it run again.\n"
+        ));
+        let text = sign_request(&text, &self.department.signer(&self.key, RequestKind::Escalation));
+        self.department.dir.make("escalations")?.create(&format!("{id}.md"), text.as_bytes())?;
+        self.tell(&Event::Notice(&format!("{dept} is paused: {reason}")));
+        let command = format!("harness resume {dept}");
+        self.notify(&Notice {
+            kind: "escalation",
+            id: &id,
+            text: reason,
+            command,
+            alike: format!("spending {dept}"),
+        });
+        Ok(())
+    }
+
+    fn trip_where_many_are_paused(&self) -> Result<()> {
+        let now = (self.now)();
+        let mut names = Vec::new();
+        for dept in self.org.departments()?.departments {
+            let Some(department) = self.org.department(&dept)? else { continue };
+            let recent = department
+                .paused()?
+                .filter(|paused| paused.by == "harness")
+                .and_then(|paused| parse_rfc3339(&paused.at));
+            if recent.is_some_and(|at| (now - at).num_seconds() < HOUR) {
+                names.push(dept.to_string());
+            }
+        }
+        if names.len() < PAUSED_DEPARTMENTS {
+            return Ok(());
+        }
+        self.trip(&format!(
+            "{} departments were paused within an hour for spending without changing anything: {}",
+            names.len(),
+            names.join(", ")
+        ))
+    }
+
+    /// Closes the gate, with the evidence in its reason.
+    fn trip(&self, reason: &str) -> Result<()> {
+        let now = (self.now)();
+        self.org.write_gate(&Gate::new(GateState::Tripped, reason, "harness", now))?;
+        self.org.write_audit(&Deed {
+            at: now,
+            by: "harness",
+            command: "gate",
+            what: &format!("tripped: {reason}"),
+        })?;
+        self.tell(&Event::Notice(&format!("the gate is tripped: {reason}")));
+        let command = "harness gate show".to_string();
+        self.notify(&Notice { kind: "trip", id: "", text: reason, command, alike: format!("trip {reason}") });
+        Ok(())
+    }
+}

@@ -1,0 +1,499 @@
+//! A run: under the department's lock, orchestrator and then worker or validator, on fresh state each time.
+
+use super::finish::run_record_name;
+use super::notify::Notice;
+use super::recover::Recovered;
+use super::step::{StepDone, StepEnd, StepInput};
+use super::{Effects, Refused, Result, RunError, Shop};
+use crate::domain::config::Routing;
+use crate::domain::decision::Decision;
+use crate::domain::event::Event;
+use crate::domain::ledger::{Line, RunLine, render_line};
+use crate::domain::message::Message;
+use crate::domain::plan::{Finish, PLAN_SCHEMA, Plan, Planned};
+use crate::domain::record::render_run;
+use crate::domain::role::{Mode, Role};
+use crate::domain::time::{parse_rfc3339, render_rfc3339};
+use crate::process::stop::ProcessId;
+use crate::store::breakage::Breakage;
+use crate::store::charters::LoadedCharter;
+use crate::store::journal::{EntryKind, EntryName};
+use crate::store::load::Loaded;
+use crate::store::lock::{Attempt, Lock, try_lock};
+use crate::store::runs::Active;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunOutcome {
+    Done,
+    Escalated,
+    MaxIterations,
+    NoProgress,
+    Failed,
+    Refused,
+    Cancelled,
+}
+
+impl RunOutcome {
+    pub fn word(self) -> &'static str {
+        match self {
+            RunOutcome::Done => "done",
+            RunOutcome::Escalated => "escalated",
+            RunOutcome::MaxIterations => "max-iterations",
+            RunOutcome::NoProgress => "no-progress",
+            RunOutcome::Failed => "failed",
+            RunOutcome::Refused => "refused",
+            RunOutcome::Cancelled => "cancelled",
+        }
+    }
+
+    pub fn exit(self) -> u8 {
+        match self {
+            RunOutcome::Done => 0,
+            RunOutcome::Refused => 3,
+            RunOutcome::Escalated => 10,
+            RunOutcome::MaxIterations | RunOutcome::NoProgress => 11,
+            RunOutcome::Failed => 12,
+            RunOutcome::Cancelled => 13,
+        }
+    }
+}
+
+/// A run's end.
+#[derive(Clone, Debug)]
+pub struct RunEnd {
+    pub run: String,
+    pub outcome: RunOutcome,
+    pub reason: String,
+    pub iterations: u64,
+    pub steps: u64,
+    pub cost_usd: Option<f64>,
+    pub counted_usd: f64,
+}
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Until all is done.
+    Loop { max_iterations: u64 },
+    /// One step of one role.
+    Director { role: Role, mode: Mode, message: Option<Box<Message>> },
+}
+
+/// Whether the run could begin.
+pub enum Begun {
+    Ended(RunEnd),
+    /// Another run holds the department.
+    Busy(Option<Active>),
+}
+
+/// A run under way.
+struct Run {
+    active: Active,
+    iterations: u64,
+    steps: u64,
+    cost_usd: Option<f64>,
+    counted_usd: f64,
+    story: Vec<String>,
+    /// Iterations in a row that changed nothing.
+    still: u64,
+    changed: bool,
+}
+
+impl Run {
+    fn take(&mut self, done: &StepDone) {
+        self.cost_usd = self.cost_usd.zip(done.cost_usd).map(|(a, b)| a + b);
+        self.counted_usd += done.counted_usd;
+        self.changed |= matches!(
+            done.end,
+            StepEnd::Acted { changed: true } | StepEnd::Decided(Decision::Escalate { .. })
+        );
+        self.story.extend(done.story.iter().cloned());
+    }
+}
+
+type Ending = (RunOutcome, String);
+
+impl Shop<'_> {
+    /// Runs a department, from taking its lock to releasing it.
+    pub fn run(&self, kind: &str, work: &Work) -> Result<Begun> {
+        let own = self.department.own()?;
+        let lock = match self.effects {
+            // A lock file that isn't there is held by nobody, and showing makes none.
+            Effects::Shown if own.stat("lock")?.is_none() => None,
+            _ => match try_lock(&own, "lock")? {
+                Attempt::Held(lock) => Some(lock),
+                Attempt::Busy => return Ok(Begun::Busy(self.department.active().unwrap_or(None))),
+            },
+        };
+        let end = self.run_locked(kind, work, lock.as_ref())?;
+        drop(lock);
+        // What the run dispatched is a run of its own, which holds up no other.
+        if self.effects == Effects::CarriedOut && end.outcome != RunOutcome::Cancelled {
+            self.run_jobs()?;
+        }
+        Ok(Begun::Ended(end))
+    }
+
+    fn run_locked(&self, kind: &str, work: &Work, _lock: Option<&Lock>) -> Result<RunEnd> {
+        let charter = self.accepted_charter()?;
+        let recovered = match self.effects {
+            Effects::CarriedOut => self.recover(&charter)?,
+            Effects::Shown => Recovered::default(),
+        };
+        self.check_gate()?;
+        self.check_paused()?;
+        if self.effects == Effects::CarriedOut {
+            self.department.put_away_sent((self.now)())?;
+            self.settle_jobs()?;
+        }
+        self.check_runs_per_hour(&charter)?;
+        let mut run = self.begin(kind)?;
+        let ended = match work {
+            Work::Loop { max_iterations } => self.run_loop(&mut run, *max_iterations, recovered),
+            Work::Director { role, mode, message } => {
+                self.run_director(&mut run, *role, *mode, message.as_deref().cloned())
+            }
+        };
+        let (outcome, reason) = match ended {
+            Ok(ending) => ending,
+            Err(RunError::Refused(refused)) => (RunOutcome::Refused, refused.to_string()),
+            // The run has an end all the same: what is left is for the next one to recover.
+            Err(error) => {
+                let _ignored = self.end(&run, RunOutcome::Failed, &error.to_string(), &charter);
+                return Err(error);
+            }
+        };
+        let reason = self.redactor.mask(&reason).into_owned();
+        self.end(&run, outcome, &reason, &charter)?;
+        let Run { active, iterations, steps, cost_usd, counted_usd, .. } = run;
+        Ok(RunEnd { run: active.run, outcome, reason, iterations, steps, cost_usd, counted_usd })
+    }
+
+    fn check_runs_per_hour(&self, charter: &LoadedCharter) -> Result<()> {
+        let most = charter.rules.limits.runs_per_hour;
+        let now = (self.now)();
+        let recent = self.department.ledger_since(now - chrono::TimeDelta::hours(1))?;
+        let count = recent
+            .iter()
+            .filter(|line| match line {
+                Line::Run(run) if run.steps > 0 => {
+                    parse_rfc3339(&run.at).is_some_and(|at| (now - at).num_seconds() < 3_600)
+                }
+                _ => false,
+            })
+            .count() as u64;
+        if count < most {
+            return Ok(());
+        }
+        let what = format!(
+            "{count} runs in the last hour; the most is {most} (charter.toml [limits] runs_per_hour)"
+        );
+        Err(RunError::Refused(Refused::Limit(what)))
+    }
+
+    fn begin(&self, kind: &str) -> Result<Run> {
+        let now = (self.now)();
+        let me = ProcessId::of(std::process::id());
+        let active = Active {
+            schema: 1,
+            run: self.run_id.clone(),
+            kind: kind.to_string(),
+            role: String::new(),
+            started: render_rfc3339(now),
+            pid: std::process::id(),
+            start_time: me.as_ref().map_or(0, |me| me.start),
+            boot: me.map(|me| me.boot).unwrap_or_default(),
+            guard_pid: None,
+            engine_pid: None,
+        };
+        if self.effects == Effects::CarriedOut {
+            self.department.write_active(&active)?;
+        }
+        self.tell(&Event::Start { run: &active.run, dept: self.department.dept.as_str(), kind });
+        Ok(Run {
+            active,
+            iterations: 0,
+            steps: 0,
+            cost_usd: Some(0.0),
+            counted_usd: 0.0,
+            story: Vec::new(),
+            still: 0,
+            changed: false,
+        })
+    }
+
+    fn run_loop(&self, run: &mut Run, max_iterations: u64, recovered: Recovered) -> Result<Ending> {
+        let mut decision = recovered.decision;
+        loop {
+            if (self.interrupt)().is_some() {
+                return Ok((RunOutcome::Cancelled, "stopped".to_string()));
+            }
+            self.check_gate()?;
+            self.check_paused()?;
+            let charter = self.accepted_charter()?;
+            if self.effects == Effects::CarriedOut {
+                self.settle_requests(&charter)?;
+            }
+            let loaded = self.load(&charter)?;
+            if loaded.live.open_items().next().is_none() {
+                return Ok((RunOutcome::Done, nothing_open(&loaded)));
+            }
+            if run.iterations == max_iterations {
+                return Ok((
+                    RunOutcome::MaxIterations,
+                    format!("{max_iterations} iterations, and there is still open mail"),
+                ));
+            }
+            run.iterations += 1;
+            let decision =
+                match decision.take().filter(|decision| self.check_decision(decision, &loaded).is_ok()) {
+                    Some(decision) => decision,
+                    None => match self.decide(run, &charter, &loaded)? {
+                        Ok(decision) => decision,
+                        Err(ending) => return Ok(ending),
+                    },
+                };
+            if let Some(ending) = self.follow(run, &decision, &charter)? {
+                return Ok(ending);
+            }
+            if self.effects == Effects::Shown {
+                return Ok((RunOutcome::Done, "shown, and nothing carried out".to_string()));
+            }
+        }
+    }
+
+    /// Fresh state, with what can't be taken in set aside.
+    fn load(&self, charter: &LoadedCharter) -> Result<Loaded> {
+        let loaded = self.department.load(charter, &self.settings, &self.key, (self.now)())?;
+        if self.effects == Effects::Shown {
+            return Ok(loaded);
+        }
+        for filed in &loaded.closed {
+            self.department.put_away_closed(filed)?;
+        }
+        for file in &loaded.unreadable {
+            self.department.quarantine("inbox", &file.file, &file.why)?;
+            self.tell(&Event::Notice(&format!(
+                "inbox/{} was set aside in quarantine: {}",
+                file.file, file.why
+            )));
+        }
+        Ok(loaded)
+    }
+
+    /// The iteration's decision: by the tool where only one thing can be done and the config says so, else asked.
+    fn decide(
+        &self,
+        run: &mut Run,
+        charter: &LoadedCharter,
+        loaded: &Loaded,
+    ) -> Result<std::result::Result<Decision, Ending>> {
+        let config = self.department.config()?;
+        let mut items = loaded.live.open_items();
+        if config.routing == Some(Routing::Auto)
+            && let Some(first) = items.next()
+        {
+            let ceo = self.department.dept.as_str() == "business" && first.kind == "Directive";
+            let decision = if ceo {
+                Decision::NextWorkerCeoMode(first.id.clone())
+            } else {
+                Decision::NextWorker(first.id.clone())
+            };
+            self.tell(&Event::Decision { keyword: decision.keyword(), id: decision.id(), by: "routing" });
+            return Ok(Ok(decision));
+        }
+        let at_hand = loaded.live.open_items().next().cloned();
+        let done = self.step(run, Role::Orchestrator, Mode::Normal, at_hand, None, charter, loaded)?;
+        Ok(match done.end {
+            StepEnd::Decided(decision) => Ok(decision),
+            other => Err(failed(other)),
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call, whose parts have no other life together")]
+    fn step(
+        &self,
+        run: &mut Run,
+        role: Role,
+        mode: Mode,
+        at_hand: Option<Message>,
+        decision: Option<String>,
+        charter: &LoadedCharter,
+        loaded: &Loaded,
+    ) -> Result<StepDone> {
+        let most = charter.rules.limits.steps_per_run;
+        if run.steps >= most {
+            let what = format!(
+                "{} steps in this run; the most is {most} (charter.toml [limits] steps_per_run)",
+                run.steps
+            );
+            return Err(RunError::Refused(Refused::Limit(what)));
+        }
+        run.steps += 1;
+        run.active.role = role.name().to_string();
+        let input = StepInput {
+            role,
+            mode,
+            at_hand,
+            number: run.steps,
+            iteration: run.iterations,
+            decision,
+            active: run.active.clone(),
+        };
+        let done = self.take_step(&input, charter, loaded);
+        if matches!(done, Err(RunError::Refused(Refused::NoEngine(_)))) {
+            // Nobody was asked: that is no step, and a run without one counts towards no limit.
+            run.steps -= 1;
+        }
+        let done = done?;
+        run.take(&done);
+        Ok(done)
+    }
+
+    /// Does what was decided; an ending where the loop is over.
+    fn follow(&self, run: &mut Run, decision: &Decision, charter: &LoadedCharter) -> Result<Option<Ending>> {
+        let (role, mode, id) = match decision {
+            Decision::Done => return Ok(Some((RunOutcome::Done, "the director decided so".to_string()))),
+            Decision::Escalate { id, reason } => {
+                return Ok(Some((RunOutcome::Escalated, format!("{id}: {reason}"))));
+            }
+            Decision::NextWorker(id) => (Role::Worker, Mode::Normal, id),
+            Decision::NextWorkerCeoMode(id) => (Role::Worker, Mode::Ceo, id),
+            Decision::NextValidator(id) => (Role::Validator, Mode::Normal, id),
+        };
+        if (self.interrupt)().is_some() {
+            return Ok(Some((RunOutcome::Cancelled, "stopped".to_string())));
+        }
+        let loaded = self.load(charter)?;
+        let Some(at_hand) = self.find_at_hand(id, &loaded) else { return Ok(None) };
+        let keyword = Some(decision.keyword().to_string());
+        let done = self.step(run, role, mode, Some(at_hand), keyword, charter, &loaded)?;
+        match done.end {
+            StepEnd::Acted { changed: true } => run.still = 0,
+            StepEnd::Acted { changed: false } => run.still += 1,
+            other => return Ok(Some(failed(other))),
+        }
+        Ok((run.still >= 2).then(|| (RunOutcome::NoProgress, "two iterations changed nothing".to_string())))
+    }
+
+    fn run_director(
+        &self,
+        run: &mut Run,
+        role: Role,
+        mode: Mode,
+        message: Option<Message>,
+    ) -> Result<Ending> {
+        self.check_gate()?;
+        let charter = self.accepted_charter()?;
+        let loaded = self.load(&charter)?;
+        run.iterations = 1;
+        let at_hand = message.or_else(|| loaded.live.open_items().next().cloned());
+        let done = self.step(run, role, mode, at_hand, None, &charter, &loaded)?;
+        Ok(match done.end {
+            StepEnd::Decided(Decision::Escalate { id, reason }) => {
+                (RunOutcome::Escalated, format!("{id}: {reason}"))
+            }
+            StepEnd::Decided(decision) => (RunOutcome::Done, decision.to_string()),
+            StepEnd::Acted { .. } => (RunOutcome::Done, format!("the {role} has answered")),
+            other => failed(other),
+        })
+    }
+
+    fn end(&self, run: &Run, outcome: RunOutcome, reason: &str, charter: &LoadedCharter) -> Result<()> {
+        self.tell(&Event::Done { run: &run.active.run, outcome: outcome.word(), reason });
+        if self.effects == Effects::Shown {
+            return Ok(());
+        }
+        let line = RunLine {
+            schema: 1,
+            at: render_rfc3339((self.now)()),
+            run: run.active.run.clone(),
+            kind: run.active.kind.clone(),
+            started: run.active.started.clone(),
+            outcome: outcome.word().to_string(),
+            reason: self.redactor.mask(reason).into_owned(),
+            iterations: run.iterations,
+            steps: run.steps,
+            cost_usd: run.cost_usd,
+            counted_usd: run.counted_usd,
+            changed: run.changed,
+            record: String::new(),
+        };
+        if self.breaks(Breakage::ActiveRemovedFirst) {
+            self.department.remove_active()?;
+        }
+        self.close_run(line, &run.story, &charter.hash)?;
+        self.department.remove_active()?;
+        if outcome == RunOutcome::Failed {
+            let dept = &self.department.dept;
+            let command = format!("harness runs show {}", run.active.run);
+            self.notify(&Notice {
+                kind: "failure",
+                id: &run.active.run,
+                text: reason,
+                command,
+                alike: format!("failure {dept}"),
+            });
+        }
+        self.check_spending()
+    }
+
+    /// Writes a run's record and ledger line, through the journal like any other step's.
+    pub fn close_run(&self, line: RunLine, story: &[String], charter: &str) -> Result<()> {
+        self.close_run_with(line, story, charter, Vec::new())
+    }
+
+    /// The same, with effects that belong to the run's end.
+    pub fn close_run_with(
+        &self,
+        mut line: RunLine,
+        story: &[String],
+        charter: &str,
+        effects: Vec<Planned>,
+    ) -> Result<()> {
+        line.record = run_record_name(self, &line)?;
+        let story: Vec<String> = story.iter().map(|entry| self.redactor.mask(entry).into_owned()).collect();
+        let record = render_run(self.department.dept.as_str(), &line, &story);
+        let name = EntryName { run: line.run.clone(), step: 0, kind: EntryKind::Plan };
+        let plan = Plan {
+            schema: PLAN_SCHEMA,
+            run: line.run.clone(),
+            step: 0,
+            dept: self.department.dept.to_string(),
+            charter: charter.to_string(),
+            role: String::new(),
+            provenance: "department".to_string(),
+            actions: Vec::new(),
+            effects,
+            finish: Finish {
+                record_name: line.record.clone(),
+                record,
+                ledger: render_line(&Line::Run(line)),
+                worker_log: String::new(),
+            },
+            failures: 0,
+        };
+        self.journal.write(&name, &plan)?;
+        self.carry_out(&name, plan)?;
+        Ok(self.journal.sync()?)
+    }
+}
+
+fn failed(end: StepEnd) -> Ending {
+    match end {
+        StepEnd::Cancelled => (RunOutcome::Cancelled, "stopped".to_string()),
+        StepEnd::Held(why) => (RunOutcome::Refused, why),
+        StepEnd::Failed(why) => (RunOutcome::Failed, why),
+        StepEnd::Ghost => (RunOutcome::Failed, "the answer held no decision, twice".to_string()),
+        _ => (RunOutcome::Failed, "the answer was refused twice".to_string()),
+    }
+}
+
+fn nothing_open(loaded: &Loaded) -> String {
+    match loaded.live.inbox.len() {
+        0 => "nothing is open".to_string(),
+        1 => "one message is open, and it waits for the human".to_string(),
+        count => format!("{count} messages are open, and all wait for the human"),
+    }
+}

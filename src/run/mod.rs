@@ -1,0 +1,163 @@
+//! The imperative shell: loads a snapshot, asks the domain, lets process and store act, and records.
+//!
+//! It holds no rules of its own and prints nothing; what happens is told to a [`Sink`].
+
+pub mod ask;
+mod breaker;
+pub mod cycle;
+pub mod dispatch;
+pub mod finish;
+mod listen;
+mod notify;
+pub mod recover;
+pub mod requests;
+mod reserve;
+pub mod step;
+pub mod stop;
+pub mod verify;
+
+use crate::domain::event::{Event, Sink};
+use crate::domain::redact::Redactor;
+use crate::domain::settings::Settings;
+use crate::domain::time::Time;
+use crate::process::interrupt::Stop;
+use crate::store::breakage::Breakage;
+use crate::store::charters::{LoadedCharter, Standing};
+use crate::store::fault::StoreError;
+use crate::store::journal::Journal;
+use crate::store::key::Key;
+use crate::store::org::{Department, Org};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Everything a run works with.
+pub struct Shop<'a> {
+    pub run_id: String,
+    pub org: Org,
+    pub department: Department,
+    pub settings: Settings,
+    pub key: Key,
+    pub journal: Journal,
+    pub redactor: Redactor,
+    /// This program, which guards the engines.
+    pub guard: PathBuf,
+    /// The environment, of which engines get what they are named.
+    pub variables: &'a BTreeMap<String, String>,
+    pub now: &'a dyn Fn() -> Time,
+    pub random: &'a dyn Fn() -> [u8; 8],
+    pub interrupt: &'a dyn Fn() -> Option<Stop>,
+    pub sink: RefCell<&'a mut dyn Sink>,
+    /// The engines to ask, in order.
+    pub engines: Vec<String>,
+    pub effects: Effects,
+    /// Whether this run is counted, and how many calls it has made.
+    pub counted: Cell<bool>,
+    pub calls: Cell<u64>,
+    /// How many scripted answers were shown and not counted.
+    pub shown_scripts: Cell<u64>,
+}
+
+/// Whether what is decided is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effects {
+    CarriedOut,
+    /// Everything but the effects: nothing is written.
+    Shown,
+}
+
+/// Why a run can't begin or go on, before an engine is asked.
+#[derive(Debug)]
+pub enum Refused {
+    Gate(String),
+    NotAccepted(Standing),
+    Charter(String),
+    Blocked(String),
+    Paused(String),
+    Limit(String),
+    Budget(String),
+    /// No engine can be asked now.
+    NoEngine(String),
+}
+
+/// What goes wrong in the shell itself.
+#[derive(Debug)]
+pub enum RunError {
+    Store(StoreError),
+    Refused(Refused),
+}
+
+impl From<StoreError> for RunError {
+    fn from(error: StoreError) -> RunError {
+        RunError::Store(error)
+    }
+}
+
+/// What the functions of this layer return.
+pub type Result<T> = std::result::Result<T, RunError>;
+
+impl Shop<'_> {
+    pub fn tell(&self, event: &Event<'_>) {
+        self.sink.borrow_mut().hear(event);
+    }
+
+    /// Whether a test has this promise broken.
+    fn breaks(&self, breakage: Breakage) -> bool {
+        self.department.dir.breaks(breakage)
+    }
+
+    /// The gate, read anew. There is no way to an engine or to an effect that doesn't pass here.
+    pub fn check_gate(&self) -> Result<()> {
+        let gate = self.org.gate();
+        if gate.is_open() {
+            return Ok(());
+        }
+        Err(RunError::Refused(Refused::Gate(format!("the gate is {}: {}", gate.words(), gate.reason))))
+    }
+
+    /// Whether the department is paused, read anew.
+    pub fn check_paused(&self) -> Result<()> {
+        match self.department.paused()? {
+            None => Ok(()),
+            Some(paused) => {
+                Err(RunError::Refused(Refused::Paused(format!("{} (by {})", paused.reason, paused.by))))
+            }
+        }
+    }
+
+    /// The charter, as a human accepted it.
+    pub fn accepted_charter(&self) -> Result<LoadedCharter> {
+        match self.org.standing(&self.department)? {
+            Standing::Accepted => {}
+            other => return Err(RunError::Refused(Refused::NotAccepted(other))),
+        }
+        self.department.charter().map_err(|error| RunError::Refused(Refused::Charter(error.to_string())))
+    }
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refused::NotAccepted(Standing::Changed(files)) => {
+                write!(f, "{} changed since the department was accepted", files.join(", "))
+            }
+            Refused::NotAccepted(_) => f.write_str("the department was never accepted"),
+            Refused::Paused(reason) => write!(f, "the department is paused: {reason}"),
+            Refused::Blocked(reason) => write!(f, "the department is blocked: {reason}"),
+            Refused::Gate(what)
+            | Refused::Charter(what)
+            | Refused::Limit(what)
+            | Refused::Budget(what)
+            | Refused::NoEngine(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::Store(error) => write!(f, "{error}"),
+            RunError::Refused(refused) => write!(f, "{refused}"),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Recovery, by whoever takes the lock next: what a dead run left is ended, finished and written down.
+//!
+//! | found | becomes | why |
+//! |---|---|---|
+//! | a process of the dead run | ended | it works for nobody |
+//! | a plan | carried out, closed | it was decided; every effect can be repeated |
+//! | a plan, and the gate closed | left | it waits until the gate opens |
+//! | a plan by another charter | judged again; what is now refused is set aside | rules count on every path |
+//! | a plan that failed five times | set aside, department blocked | trying on would never end |
+//! | an answer without a plan | read, judged, planned, carried out | it was paid for |
+//! | an entry without a right MAC | quarantine | it was not written here |
+//! | files moved and not synced | synced | a power loss could take them yet |
+//! | a run without an end | recorded as killed | every outcome has a reason |
+//! | records, and no ledger | the ledger, written anew | it is derived from them |
+//! | a temporary file of the department's runs | removed | nothing ever reads one |
+//!
+//! Recovering twice changes nothing.
+
+use super::step::{ReadAnswer, RefusedAnswer, SavedAnswer, StepEnd};
+use super::{Refused, Result, RunError, Shop};
+use crate::domain::decision::Decision;
+use crate::domain::event::Event;
+use crate::domain::ledger::{Line, RunLine};
+use crate::domain::message::Provenance;
+use crate::domain::plan::Plan;
+use crate::domain::role::Role;
+use crate::domain::time::render_rfc3339;
+use crate::domain::verdict::{Circumstances, Verdict};
+use crate::process::stop::{GRACE, end_marked};
+use crate::store::breakage::Breakage;
+use crate::store::charters::LoadedCharter;
+use crate::store::journal::{EntryKind, EntryName, is_bad_entry};
+use crate::store::lock::{Attempt, try_lock};
+use crate::store::runs::Active;
+use crate::store::sweep::{remove_first_temporary, remove_temporary};
+
+/// How often a plan may fail before it is set aside.
+const FAILURES_MAX: u64 = 5;
+
+/// What recovery found and did.
+#[derive(Clone, Debug, Default)]
+pub struct Recovered {
+    pub lines: Vec<String>,
+    /// A decision that was paid for and not yet acted on.
+    pub decision: Option<Decision>,
+}
+
+impl Shop<'_> {
+    /// Recovery by itself, under the lock; none where another run holds it.
+    pub fn recover_locked(&self) -> Result<Option<Recovered>> {
+        let Attempt::Held(_lock) = try_lock(&self.department.own()?, "lock")? else { return Ok(None) };
+        let charter = self.accepted_charter()?;
+        self.recover(&charter).map(Some)
+    }
+
+    /// Puts right what a dead run left. The department's lock is held.
+    pub fn recover(&self, charter: &LoadedCharter) -> Result<Recovered> {
+        let mut recovered = Recovered::default();
+        if let Some(blocked) = self.department.blocked()? {
+            return Err(RunError::Refused(Refused::Blocked(blocked.reason)));
+        }
+        let dead = self.department.active().unwrap_or(None);
+        if let Some(active) = &dead {
+            self.end_processes(active, &mut recovered)?;
+            self.department.sync_moved()?;
+        }
+        if let Some(count) = self.department.rebuild_ledger()? {
+            recovered
+                .lines
+                .push(format!("runs.jsonl was missing; its {count} lines are back, from the records"));
+        }
+        self.settle_journal(charter, &mut recovered)?;
+        if let Some(active) = &dead {
+            self.settle_dead(&active.run)?;
+            self.record_killed(active, charter, &mut recovered)?;
+            remove_temporary(&self.org, &self.department)?;
+            self.department.remove_active()?;
+        }
+        remove_first_temporary(&self.department)?;
+        for line in &recovered.lines {
+            self.tell(&Event::Notice(line));
+        }
+        Ok(recovered)
+    }
+
+    fn end_processes(&self, active: &Active, recovered: &mut Recovered) -> Result<()> {
+        match end_marked(&active.run, GRACE) {
+            Ok(left) if left.is_empty() => Ok(()),
+            Ok(left) => {
+                let pids: Vec<String> = left.iter().map(|process| process.pid.to_string()).collect();
+                let reason = format!("processes of {} can't be ended: {}", active.run, pids.join(", "));
+                Err(RunError::Refused(Refused::Blocked(reason)))
+            }
+            // Where nobody can look, nothing is claimed.
+            Err(error) => {
+                recovered.lines.push(format!("could not look for processes of {}: {error}", active.run));
+                Ok(())
+            }
+        }
+    }
+
+    fn settle_journal(&self, charter: &LoadedCharter, recovered: &mut Recovered) -> Result<()> {
+        let (entries, strange) = self.journal.entries()?;
+        for file in strange {
+            self.set_aside(&file, "it is no entry of the journal", recovered)?;
+        }
+        if !entries.is_empty() && !self.breaks(Breakage::FoundPlanIsSure) {
+            self.journal.sync()?;
+        }
+        for name in &entries {
+            match name.kind {
+                EntryKind::Plan => self.settle_plan(name, charter, recovered)?,
+                EntryKind::Answer => {
+                    let plan = EntryName { kind: EntryKind::Plan, ..name.clone() };
+                    if !entries.contains(&plan) {
+                        self.settle_answer(name, charter, recovered)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_aside(&self, file: &str, why: &str, recovered: &mut Recovered) -> Result<()> {
+        self.department.quarantine(self.journal.folder(), file, why)?;
+        recovered.lines.push(format!("{file} was set aside in quarantine: {why}"));
+        Ok(())
+    }
+
+    fn settle_plan(
+        &self,
+        name: &EntryName,
+        charter: &LoadedCharter,
+        recovered: &mut Recovered,
+    ) -> Result<()> {
+        let plan = match self.journal.read::<Plan>(name) {
+            Ok(Some(plan)) => plan,
+            Ok(None) => return Ok(()),
+            Err(error) if is_bad_entry(&error) => {
+                return self.set_aside(&name.file(), &error.fault.to_string(), recovered);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if !plan.effects.is_empty() {
+            self.check_gate()?;
+        }
+        if plan.failures >= FAILURES_MAX {
+            let reason = format!("the plan {} failed {} times and was set aside", name.file(), plan.failures);
+            self.set_aside(&name.file(), &reason, recovered)?;
+            self.department.block(&render_rfc3339((self.now)()), &reason)?;
+            return Err(RunError::Refused(Refused::Blocked(reason)));
+        }
+        let plan =
+            if plan.charter == charter.hash { plan } else { self.judge_again(plan, charter, recovered)? };
+        self.carry_out(name, plan)?;
+        recovered.lines.push(format!("finished step {} of {}", name.step, name.run));
+        Ok(())
+    }
+
+    /// The charter changed since the plan was made: what it now refuses is not carried out.
+    fn judge_again(
+        &self,
+        mut plan: Plan,
+        charter: &LoadedCharter,
+        recovered: &mut Recovered,
+    ) -> Result<Plan> {
+        let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
+        let provenance =
+            if plan.provenance == "external" { Provenance::External } else { Provenance::Department };
+        let role = Role::parse(&plan.role).unwrap_or(Role::Worker);
+        let at = Circumstances { dept: &self.department.dept, role, provenance, receivers: Some(&receivers) };
+        let mut refused = Vec::new();
+        for (index, action) in plan.actions.iter().enumerate() {
+            let ruling = crate::domain::verdict::judge_action(&charter.rules, action, &at);
+            if ruling.verdict == Verdict::Refuse {
+                recovered.lines.push(format!(
+                    "action {} of {}/{} was set aside: {}",
+                    index + 1,
+                    plan.run,
+                    plan.step,
+                    ruling.message
+                ));
+                refused.push(index);
+            }
+        }
+        plan.effects.retain(|planned| planned.action.is_none_or(|index| !refused.contains(&index)));
+        Ok(plan)
+    }
+
+    /// An answer that was saved and not yet made into a plan.
+    fn settle_answer(
+        &self,
+        name: &EntryName,
+        charter: &LoadedCharter,
+        recovered: &mut Recovered,
+    ) -> Result<()> {
+        let saved = match self.journal.read::<SavedAnswer>(name) {
+            Ok(Some(saved)) => saved,
+            Ok(None) => return Ok(()),
+            Err(error) if is_bad_entry(&error) => {
+                return self.set_aside(&name.file(), &error.fault.to_string(), recovered);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if self.department.has_step(&saved.run, saved.step)? {
+            return Ok(self.journal.remove(name)?);
+        }
+        self.check_gate()?;
+        let loaded = self.department.load(charter, &self.settings, &self.key, (self.now)())?;
+        let done = match self.read_answer(&saved, charter, &loaded)? {
+            ReadAnswer::Settled(settled) => self.finish_settled(&saved, *settled, &loaded, charter)?,
+            ReadAnswer::Refused { refusals, ghost, actions } => {
+                let end = if ghost { StepEnd::Ghost } else { StepEnd::Refused };
+                let refused = RefusedAnswer { end, refusals, actions };
+                self.finish_refused(&saved, refused, &loaded, charter)?
+            }
+        };
+        if let StepEnd::Decided(decision) = done.end {
+            recovered.decision = Some(decision);
+        }
+        recovered.lines.push(format!("read the saved answer of step {} of {}", name.step, name.run));
+        Ok(())
+    }
+
+    /// The end of a run that died without one.
+    fn record_killed(
+        &self,
+        active: &Active,
+        charter: &LoadedCharter,
+        recovered: &mut Recovered,
+    ) -> Result<()> {
+        let tail = self.department.ledger_tail(0, 12)?;
+        let ended = tail.iter().any(|line| matches!(line, Line::Run(run) if run.run == active.run));
+        if (ended && !self.breaks(Breakage::EndWrittenAgain)) || self.breaks(Breakage::NoKilledLine) {
+            return Ok(());
+        }
+        let steps: Vec<_> = tail
+            .iter()
+            .filter_map(|line| match line {
+                Line::Step(step) if step.run == active.run => Some(step),
+                _ => None,
+            })
+            .collect();
+        let line = RunLine {
+            schema: 1,
+            at: render_rfc3339((self.now)()),
+            run: active.run.clone(),
+            kind: active.kind.clone(),
+            started: active.started.clone(),
+            outcome: "killed".to_string(),
+            reason: "the run died without an end; what it had decided was carried out".to_string(),
+            iterations: steps.iter().map(|step| step.iteration).max().unwrap_or(0),
+            steps: steps.len() as u64,
+            cost_usd: steps.iter().map(|step| step.cost_usd).sum(),
+            counted_usd: steps.iter().map(|step| step.counted_usd).sum(),
+            changed: true,
+            record: String::new(),
+        };
+        self.close_run(line, &[], &charter.hash)?;
+        recovered.lines.push(format!("{} had died; it is recorded as killed", active.run));
+        self.check_deaths()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! What a human decided reaches the department: approved actions are carried out once, and every outcome is told.
+//!
+//! It happens under the department's lock, through the journal, at the start of a run and after `approvals approve`.
+//! An approved action is judged again by today's charter; what that refuses is not carried out, and that is said.
+
+use super::{Result, Shop};
+use crate::domain::action_shape::parse_action;
+use crate::domain::digest::sha256;
+use crate::domain::event::Event;
+use crate::domain::id::{IdKind, derived_id};
+use crate::domain::message::{Draft, Provenance, render_message};
+use crate::domain::plan::{Effect, Finish, PLAN_SCHEMA, Plan, Planned};
+use crate::domain::planning::{Judged, StepFacts, plan_actions};
+use crate::domain::request::{Request, RequestKind, RequestStatus, Resolution, subject_of};
+use crate::domain::role::Role;
+use crate::domain::time::{Time, parse_rfc3339};
+use crate::domain::verdict::{Circumstances, Ruling, Verdict, judge_action};
+use crate::store::charters::LoadedCharter;
+use crate::store::journal::{EntryKind, EntryName};
+use crate::store::load::Loaded;
+use crate::store::lock::{Attempt, try_lock};
+
+/// What became of one request.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub id: String,
+    pub what: String,
+}
+
+impl Shop<'_> {
+    /// Settles requests by itself, under the lock; none where another run holds it.
+    pub fn settle_requests_locked(&self) -> Result<Option<Vec<Told>>> {
+        let Attempt::Held(_lock) = try_lock(&self.department.own()?, "lock")? else { return Ok(None) };
+        let charter = self.accepted_charter()?;
+        self.recover(&charter)?;
+        self.check_gate()?;
+        self.settle_requests(&charter).map(Some)
+    }
+
+    /// Expires what is over, carries out what was approved, and tells every outcome. The lock is held.
+    pub fn settle_requests(&self, charter: &LoadedCharter) -> Result<Vec<Told>> {
+        let mut told = Vec::new();
+        for kind in RequestKind::ALL {
+            let found = self.department.requests(kind, &self.key)?;
+            for (file, why) in found.refused {
+                let folder = kind.folder();
+                self.tell(&Event::Notice(&format!(
+                    "{folder}/{file} can't be trusted and counts for nothing: {why}"
+                )));
+            }
+            for request in found.requests {
+                let request = self.expire(kind, request)?;
+                if request.status != RequestStatus::Pending && !request.is_told() {
+                    if self.was_told(kind, &request)? {
+                        continue;
+                    }
+                    self.check_gate()?;
+                    told.push(self.settle_request(kind, &request, charter)?);
+                }
+            }
+        }
+        Ok(told)
+    }
+
+    /// Whether the outcome of a request reached the department before: then the file was put back as it had been, and
+    /// what it stood for would happen a second time.
+    fn was_told(&self, kind: RequestKind, request: &Request) -> Result<bool> {
+        let id = outcome_id(request);
+        if self.department.find_delivered(&id)?.is_none() {
+            return Ok(false);
+        }
+        let file = format!("{}/{}.md", kind.folder(), request.id);
+        self.tell(&Event::Notice(&format!(
+            "{file} counts for nothing: its outcome was told before, as {id}"
+        )));
+        Ok(true)
+    }
+
+    /// The subjects that wait for approval, with the approvals' ids.
+    pub(super) fn pending_subjects(&self) -> Result<Vec<(String, String)>> {
+        let found = self.department.requests(RequestKind::Approval, &self.key)?;
+        let pending = found.requests.into_iter().filter(|request| request.status == RequestStatus::Pending);
+        Ok(pending.filter_map(|request| Some((subject_of(&request.action().ok()?), request.id))).collect())
+    }
+
+    /// What the human was asked, with the questions' ids.
+    pub(super) fn questions_asked(&self) -> Result<Vec<(String, String)>> {
+        let found = self.department.requests(RequestKind::Question, &self.key)?;
+        Ok(found.requests.into_iter().map(|request| (request.body, request.id)).collect())
+    }
+
+    fn expire(&self, kind: RequestKind, request: Request) -> Result<Request> {
+        let now = (self.now)();
+        if !request.is_expired(now) {
+            return Ok(request);
+        }
+        let why = "nobody decided in time";
+        let resolution = Resolution { status: RequestStatus::Expired, at: now, by: "harness", why };
+        Ok(self.department.resolve(kind, &request.id, &self.key, &resolution)?)
+    }
+
+    fn settle_request(&self, kind: RequestKind, request: &Request, charter: &LoadedCharter) -> Result<Told> {
+        let loaded = self.department.load(charter, &self.settings, &self.key, (self.now)())?;
+        let approved = kind == RequestKind::Approval && request.status == RequestStatus::Approved;
+        let (mut effects, what) = match (kind, request.status) {
+            (RequestKind::Approval, RequestStatus::Approved) => self.plan_approved(request, charter, &loaded),
+            _ => (Vec::new(), request.status.to_string()),
+        };
+        effects.push(self.outcome_message(kind, request, &what));
+        effects.push(self.told_mark(kind, request)?);
+        let name = EntryName { run: request.id.clone(), step: 0, kind: EntryKind::Plan };
+        let plan = Plan {
+            schema: PLAN_SCHEMA,
+            run: request.id.clone(),
+            step: 0,
+            dept: self.department.dept.to_string(),
+            charter: charter.hash.clone(),
+            role: Role::Worker.name().to_string(),
+            provenance: Provenance::Department.name().to_string(),
+            // For judging again, where the charter changes before a crash is recovered from.
+            actions: request.action().ok().filter(|_| approved).into_iter().collect(),
+            effects,
+            finish: Finish::default(),
+            failures: 0,
+        };
+        self.journal.write(&name, &plan)?;
+        self.carry_out(&name, plan)?;
+        self.journal.sync()?;
+        self.tell(&Event::Notice(&format!("{}: {what}", request.id)));
+        Ok(Told { id: request.id.clone(), what })
+    }
+
+    /// The effects of an approved action, or why today's rules refuse it.
+    fn plan_approved(
+        &self,
+        request: &Request,
+        charter: &LoadedCharter,
+        loaded: &Loaded,
+    ) -> (Vec<Planned>, String) {
+        let action = match request.action().and_then(|json| {
+            parse_action(&json)
+                .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        }) {
+            Ok(action) => action,
+            Err(why) => return (Vec::new(), format!("approved, but it can't be carried out: {why}")),
+        };
+        let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
+        let dept = &self.department.dept;
+        let at = Circumstances {
+            dept,
+            role: Role::Worker,
+            provenance: Provenance::Department,
+            receivers: Some(&receivers),
+        };
+        let ruling = judge_action(&charter.rules, &action.json, &at);
+        if ruling.verdict == Verdict::Refuse {
+            return (
+                Vec::new(),
+                format!("approved, but today's rules refuse it: {} ({})", ruling.message, ruling.code),
+            );
+        }
+        let ruling = Ruling { verdict: Verdict::Allow, code: "approved", ..ruling };
+        let at_hand = request.text("about").and_then(|id| self.find_at_hand(id, loaded));
+        let resolved = request.text("resolved_at").and_then(parse_rfc3339).unwrap_or_else(|| (self.now)());
+        let facts = StepFacts {
+            dept,
+            run: &request.id,
+            step: 0,
+            now: resolved,
+            at_hand: at_hand.as_ref(),
+            known: &loaded.live.inbox,
+            provenance: Provenance::Department,
+            vouched: Some(&request.id),
+            expires_hours: charter.rules.approval.expires_hours,
+            curated: &[],
+        };
+        let outcome = plan_actions(&[Judged { action, ruling }], &facts);
+        let what = format!("approved, carried out: {}", outcome.results.join("; "));
+        (outcome.effects, what)
+    }
+
+    /// The message that brings the outcome to the director.
+    fn outcome_message(&self, kind: RequestKind, request: &Request, what: &str) -> Planned {
+        let dept = &self.department.dept;
+        let (at, id) = (resolved_at(request), outcome_id(request));
+        let name = match kind {
+            RequestKind::Approval => "Approval",
+            RequestKind::Question => "Question",
+            RequestKind::Escalation => "Escalation",
+        };
+        let why = request.text("resolved_why").unwrap_or("");
+        let draft = Draft {
+            id: id.clone(),
+            from: "harness".to_string(),
+            to: vec![dept.clone()],
+            kind: "System".to_string(),
+            subject: format!("{name} {}: {}", request.id, request.status),
+            body: format!("{what}\n\n{why}\n\nIt was about:\n\n{}\n", request.reasoning()),
+            amount_usd: None,
+            project: None,
+            directive: None,
+            reference: request.text("about").map(str::to_string),
+            thread: None,
+            hops: 0,
+            provenance: outcome_trust(request),
+            vouched: None,
+            created: at,
+        };
+        let text = render_message(&draft);
+        Planned { action: None, effect: Effect::Deliver { dept: dept.to_string(), id, text } }
+    }
+
+    fn told_mark(&self, kind: RequestKind, request: &Request) -> Result<Planned> {
+        let path = format!("{}/{}.md", kind.folder(), request.id);
+        let before = self.department.dir.read(&path, 1024 * 1024)?.map(|text| sha256(text.text.as_bytes()));
+        let effect = Effect::Replace { path, before, text: request.told(&self.run_id) };
+        Ok(Planned { action: None, effect })
+    }
+}
+
+fn resolved_at(request: &Request) -> Time {
+    request.text("resolved_at").and_then(parse_rfc3339).unwrap_or(request.created)
+}
+
+/// The id of the message that brings a request's outcome.
+fn outcome_id(request: &Request) -> String {
+    derived_id(IdKind::Message, resolved_at(request), &format!("{}/outcome", request.id))
+}
+
+/// What a human approved is the department's. In every other outcome the words that were asked stay what they were.
+fn outcome_trust(request: &Request) -> Provenance {
+    match (request.status, request.text("provenance")) {
+        (RequestStatus::Approved, _) => Provenance::Department,
+        (_, Some("external")) => Provenance::External,
+        _ => Provenance::Department,
+    }
+}

@@ -1,0 +1,87 @@
+//! Paying for a call: reserved before the engine starts, settled when it has ended, kept through a crash.
+
+use super::ask::{Answered, Ask};
+use super::{Refused, Result, RunError, Shop};
+use crate::domain::budget::{Book, Spend, earliest, limits_for};
+use crate::domain::event::Event;
+use crate::domain::settings::EngineSettings;
+use crate::domain::time::render_rfc3339;
+use crate::store::budget::Reserved;
+
+/// Bytes of a prompt in a token, roughly.
+const BYTES_PER_TOKEN: usize = 4;
+
+impl Shop<'_> {
+    /// Reserves what a client may cost at the most. There is no call without it.
+    pub(super) fn reserve(&self, settings: &EngineSettings, ask: &Ask<'_>) -> Result<Spend> {
+        let tokens = ask.prompt.text.len() / BYTES_PER_TOKEN + settings.worst_case_output_tokens;
+        let spend = self.spend(ask, settings.worst_case_usd, tokens as u64);
+        self.reserve_spend(&spend)?;
+        Ok(spend)
+    }
+
+    /// Counts a run whose engine costs nothing, once.
+    pub(super) fn count_run(&self, ask: &Ask<'_>) -> Result<()> {
+        if self.counted.replace(true) || self.effects == super::Effects::Shown {
+            return Ok(());
+        }
+        let spend = self.spend(ask, 0.0, 0);
+        self.reserve_spend(&spend)?;
+        Ok(self.org.settle(&spend.id, 0.0, 0, true, (self.now)())?)
+    }
+
+    fn spend(&self, ask: &Ask<'_>, usd: f64, tokens: u64) -> Spend {
+        let number = self.calls.get() + 1;
+        self.calls.set(number);
+        Spend {
+            id: format!("{}/{number}", ask.run),
+            at: render_rfc3339((self.now)()),
+            dept: self.department.dept.to_string(),
+            run: ask.run.to_string(),
+            project: ask.at_hand.and_then(|message| message.project.clone()),
+            directive: ask.at_hand.and_then(|message| message.directive.clone()),
+            usd,
+            tokens,
+            runs: 0,
+        }
+    }
+
+    pub(super) fn reserve_spend(&self, spend: &Spend) -> Result<()> {
+        let limits = limits_for(&self.settings.budget, spend);
+        match self.org.reserve(&limits, spend, (self.now)())? {
+            Reserved::Yes(warnings) => {
+                for warning in warnings {
+                    self.tell(&Event::Notice(&format!("budget: {warning}")));
+                }
+                Ok(())
+            }
+            Reserved::No(why) => Err(RunError::Refused(Refused::Budget(why))),
+        }
+    }
+
+    /// Settles a call by what it really cost, or by its declared worst case.
+    pub(super) fn settle(&self, spend: &Spend, said: &Answered) -> Result<()> {
+        let parts = [said.input_tokens, said.cache_read_tokens, said.output_tokens];
+        let reported = parts.iter().any(Option::is_some);
+        // An engine that never ran took no tokens; one that ran and reports none is counted at the worst.
+        let tokens = match (reported, said.counted_usd > 0.0) {
+            (true, _) => parts.iter().flatten().sum(),
+            (false, true) => spend.tokens,
+            (false, false) => 0,
+        };
+        Ok(self.org.settle(&spend.id, said.counted_usd, tokens, said.cost_usd.is_some(), (self.now)())?)
+    }
+
+    /// Settles what a dead run had reserved: nobody knows what it cost, so it counts at the worst.
+    pub(super) fn settle_dead(&self, run: &str) -> Result<()> {
+        let probe =
+            Spend { dept: self.department.dept.to_string(), run: run.to_string(), ..Spend::default() };
+        let limits = limits_for(&self.settings.budget, &probe);
+        let now = (self.now)();
+        let book = Book::read(&self.org.budget_lines(earliest(&limits, now))?);
+        for spend in book.unsettled(run) {
+            self.org.settle(&spend.id, spend.usd, spend.tokens, false, now)?;
+        }
+        Ok(())
+    }
+}

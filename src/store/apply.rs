@@ -1,0 +1,130 @@
+//! Carrying out a plan's effects: each can be done any number of times, and the end is the same.
+//!
+//! What is found done is synced all the same: whoever did it may have died before it was sure, and once the plan is
+//! closed nobody would do it again after a power loss.
+
+use super::breakage::Breakage;
+use super::fault::{Fault, Result, StoreError};
+use super::messages::{Filed, Place};
+use super::org::{Department, Org};
+use crate::domain::digest::sha256;
+use crate::domain::id::Dept;
+use crate::domain::message::{Found, Receipt, parse_message};
+use crate::domain::plan::{Effect, Finish, Marking, Planned};
+use crate::domain::time::parse_rfc3339;
+
+/// The largest file that is compared before it is replaced.
+const FILE_MAX: u64 = 16 * 1024 * 1024;
+
+/// Carries out a plan's effects. Each folder is synced once, at the end: until then the plan would repeat them all.
+pub fn apply_effects(org: &Org, department: &Department, effects: &[Planned]) -> Result<()> {
+    let work = || effects.iter().try_for_each(|planned| apply_effect(org, department, &planned.effect));
+    let done = org.root.disk().with_folders_synced_once(work);
+    done.map_err(|error| StoreError::io(department.dir.path(), "sync a folder of", error))?
+}
+
+/// Carries out one effect of a department's plan.
+fn apply_effect(org: &Org, department: &Department, effect: &Effect) -> Result<()> {
+    match effect {
+        Effect::Deliver { dept, id, text } => deliver(org, dept, id, text),
+        Effect::Create { path, text } => {
+            let (folder, name) = split(path);
+            department.dir.make_lasting(folder)?.create(name, text.as_bytes()).map(|_| ())
+        }
+        Effect::Append { path, text } => match path.rsplit_once('/') {
+            Some((folder, name)) => department.dir.make_lasting(folder)?.append_once(name, text),
+            None => department.dir.append_once(path, text),
+        },
+        Effect::Replace { path, before, text } => replace(department, path, before.as_deref(), text),
+        Effect::Mark { id, mark } => apply_mark(department, id, mark),
+    }
+}
+
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or((".", path))
+}
+
+/// Into the inbox, unless it arrived earlier. One that is there with another content is a conflict, and stops.
+fn deliver(org: &Org, dept: &str, id: &str, text: &str) -> Result<()> {
+    let missing =
+        || StoreError::format(org.root.join(&format!("org-{dept}")), "there is no such department any more");
+    let dept = Dept::parse(dept).map_err(|_| missing())?;
+    let receiver = org.department(&dept)?.ok_or_else(missing)?;
+    let Some(there) = receiver.find_delivered(id)? else { return receiver.deliver(id, text) };
+    let Some(filed) = receiver.read_at(&there)? else { return receiver.deliver(id, text) };
+    let found = Found { id, name: id, modified: filed.message.created, dept: dept.as_str() };
+    let ours =
+        parse_message(text, &found).map_err(|fault| StoreError::format(receiver.dir.join(id), fault))?;
+    if ours.digest() == filed.message.digest() {
+        return receiver.sync_folder(&there.folder);
+    }
+    Err(StoreError::new(receiver.dir.join(&there.folder).join(&there.file), "deliver", Fault::Conflict))
+}
+
+fn replace(department: &Department, path: &str, before: Option<&str>, text: &str) -> Result<()> {
+    let (folder, name) = split(path);
+    let now = department.dir.read(path, FILE_MAX)?.map(|now| sha256(now.text.as_bytes()));
+    if now.as_deref() == Some(&sha256(text.as_bytes())) {
+        return department.sync_folder(folder);
+    }
+    if now.as_deref() != before {
+        return Err(StoreError::new(department.dir.join(path), "replace", Fault::Conflict));
+    }
+    department.dir.make_lasting(folder)?.replace(name, text.as_bytes())
+}
+
+fn apply_mark(department: &Department, id: &str, mark: &Marking) -> Result<()> {
+    let mail = department.inbox_whole()?;
+    let Some(filed) = mail.into_iter().find(|filed| filed.message.id == id) else {
+        // Not in the inbox: it was put away, by this plan or by a human.
+        return match department.find_delivered(id)? {
+            Some(place) if place.place == Place::Archive => {
+                department.sync_folder(&place.folder)?;
+                department.sync_folder("inbox")
+            }
+            _ => Err(StoreError::format(department.dir.join("inbox").join(id), "the message is gone")),
+        };
+    };
+    let status = mark.status();
+    let receipt = Receipt {
+        status,
+        at: parse_rfc3339(&mark.at).unwrap_or_default(),
+        by: mark.by.clone(),
+        run: mark.run.clone(),
+        why: mark.why.clone(),
+    };
+    let done = filed.message.receipt(status).is_some_and(|there| there == receipt)
+        && filed.message.waits_for == mark.waits_for;
+    match (done, status.is_open()) {
+        (true, true) => department.sync_folder("inbox"),
+        (true, false) => department.put_away_closed(&filed),
+        (false, _) => department.mark(&filed, &receipt, mark.waits_for.as_deref()),
+    }
+}
+
+impl Department {
+    /// Everything that lies in the inbox and is a message, open or not.
+    fn inbox_whole(&self) -> Result<Vec<Filed>> {
+        Ok(self.read_inbox()?.messages)
+    }
+
+    /// Makes sure of what a folder holds.
+    fn sync_folder(&self, folder: &str) -> Result<()> {
+        if self.dir.breaks(Breakage::FoundIsSure) {
+            return Ok(());
+        }
+        self.dir.find(folder)?.map_or(Ok(()), |dir| dir.sync())
+    }
+
+    /// What is written once the effects are there.
+    pub fn finish(&self, finish: &Finish) -> Result<()> {
+        if finish.record_name.is_empty() {
+            return Ok(());
+        }
+        self.write_record(&finish.record_name, &finish.record)?;
+        if !finish.worker_log.is_empty() {
+            self.append_worker_log(&finish.worker_log)?;
+        }
+        self.append_ledger(&finish.ledger)
+    }
+}

@@ -1,0 +1,178 @@
+//! A department's live state, loaded from its files in one go.
+//!
+//! It reads the inbox, the outbox and the end of the ledger, and nothing that grows with history.
+
+use super::charters::{CHARTER_MAX, LoadedCharter};
+use super::fault::{Result, StoreError};
+use super::key::Key;
+use super::messages::{Filed, Mail, Unreadable};
+use super::org::Department;
+use super::tail::{Backwards, read_tail};
+use crate::domain::goal::parse_goal;
+use crate::domain::ledger::{self, Line, Recent};
+use crate::domain::live_state::{LiveState, history_shown};
+use crate::domain::message::Message;
+use crate::domain::settings::Settings;
+use crate::domain::time::{Time, parse_rfc3339};
+use chrono::TimeDelta;
+
+/// The largest memory or notes file that is read.
+const NOTES_MAX: u64 = 1024 * 1024;
+/// How much of the ledger's end is read at first, and at the most.
+const TAIL_FIRST: u64 = 64 * 1024;
+const TAIL_MOST: u64 = 1024 * 1024;
+/// How much of it is read at a time where only what a prompt shows is wanted.
+const BLOCK: u64 = 32 * 1024;
+
+/// Live state, with the messages' files.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub live: LiveState,
+    pub inbox: Vec<Filed>,
+    pub closed: Vec<Filed>,
+    pub unreadable: Vec<Unreadable>,
+    /// The ledger's lines of the last day, for limits over time.
+    pub ledger: Vec<Line>,
+}
+
+impl Department {
+    /// Loads everything a step of this department needs.
+    pub fn load(&self, charter: &LoadedCharter, settings: &Settings, key: &Key, now: Time) -> Result<Loaded> {
+        let ledger = self.ledger_since(now - TimeDelta::days(1))?;
+        let Mail { messages, closed, unreadable } = self.inbox()?;
+        let live = self.to_live_state(charter, settings, key, &messages)?;
+        Ok(Loaded { live, inbox: messages, closed, unreadable, ledger })
+    }
+
+    /// Loads what a prompt of this department shows, and no more of the ledger than that.
+    pub fn live_state(&self, charter: &LoadedCharter, settings: &Settings, key: &Key) -> Result<LiveState> {
+        self.to_live_state(charter, settings, key, &self.inbox()?.messages)
+    }
+
+    fn to_live_state(
+        &self,
+        charter: &LoadedCharter,
+        settings: &Settings,
+        key: &Key,
+        inbox: &[Filed],
+    ) -> Result<LiveState> {
+        let text = |name: &str| Ok(self.dir.read(name, NOTES_MAX)?.map(|text| text.text).unwrap_or_default());
+        let goal = match self.dir.read("goal.toml", CHARTER_MAX)? {
+            None => Default::default(),
+            Some(goal) => {
+                parse_goal(&goal.text).map_err(|what| StoreError::format(self.dir.join("goal.toml"), what))?
+            }
+        };
+        let caps = settings.live_state.clone();
+        let ledger = self.recent_ledger(history_shown(&caps), caps.decisions_entries)?;
+        let (sent, outbox_before) = self.recent_outbox(caps.outbox_entries)?;
+        Ok(LiveState {
+            charter: charter.rules.clone(),
+            prose: charter.prose.clone(),
+            memory: text("memory/MEMORY.md")?,
+            style: text("memory/SELF.md")?,
+            notes: text("notes.md")?,
+            goal,
+            history: ledger::history(&ledger),
+            decisions: ledger::memory_lines(&ledger, caps.decisions_entries),
+            inbox: inbox.iter().map(|filed| self.as_it_waits(filed, key)).collect(),
+            outbox_before,
+            outbox: sent.into_iter().map(|filed| filed.message).collect(),
+            refusals: ledger::last_refusals(&ledger),
+            secret: key.fence(self.dept.as_str()),
+            caps,
+        })
+    }
+
+    /// The message, waiting only where what it waits for is still open.
+    fn as_it_waits(&self, filed: &Filed, key: &Key) -> Message {
+        let mut message = filed.message.clone();
+        message.waits_for = message.waits_for.filter(|id| self.still_waits(id, key));
+        message
+    }
+
+    /// The ledger's end as far back as a prompt shows it; of its older lines, the history alone.
+    fn recent_ledger(&self, history: usize, iterations: usize) -> Result<Vec<Line>> {
+        let mut recent = Recent::new(history, iterations);
+        let own = self.dir.find(".harness")?;
+        let opened = own.map(|own| Backwards::open(&own, "runs.jsonl")).transpose()?.flatten();
+        let Some(mut log) = opened else { return Ok(Vec::new()) };
+        let mut blocks = 0;
+        while !recent.is_enough()
+            && blocks < TAIL_MOST / BLOCK
+            && let Some(block) = log.read_block(BLOCK)?
+        {
+            recent.take(&block);
+            blocks += 1;
+        }
+        Ok(recent.into_lines())
+    }
+
+    /// Whether a step stands in the ledger's end.
+    pub fn has_step(&self, run: &str, step: u64) -> Result<bool> {
+        let lines = self.ledger_tail(usize::MAX, usize::MAX)?;
+        Ok(lines
+            .iter()
+            .any(|line| matches!(line, Line::Step(there) if there.run == run && there.step == step)))
+    }
+
+    /// How many lines of the ledger can't be read, and those that can.
+    pub fn ledger_lines(&self) -> Result<(usize, Vec<Line>)> {
+        let Some(own) = self.dir.find(".harness")? else { return Ok((0, Vec::new())) };
+        let text = read_tail(&own, "runs.jsonl", u64::MAX - 1)?.text;
+        let lines = ledger::parse_lines(&text);
+        Ok((text.lines().count() - lines.len(), lines))
+    }
+
+    /// Every line of the ledger; for what looks back over all of it.
+    pub fn ledger_whole(&self) -> Result<Vec<Line>> {
+        self.ledger_since(Time::MIN_UTC)
+    }
+
+    /// The ledger's lines since a moment, oldest first, and perhaps some before it.
+    pub fn ledger_since(&self, since: Time) -> Result<Vec<Line>> {
+        let own = self.dir.find(".harness")?;
+        let opened = own.map(|own| Backwards::open(&own, "runs.jsonl")).transpose()?.flatten();
+        let Some(mut log) = opened else { return Ok(Vec::new()) };
+        let mut blocks: Vec<Vec<Line>> = Vec::new();
+        while let Some(block) = log.read_block(BLOCK)? {
+            let lines = ledger::parse_lines(&block);
+            let oldest = lines.iter().find_map(|line| parse_rfc3339(line.at()));
+            blocks.push(lines);
+            if oldest.is_some_and(|oldest| oldest < since) {
+                break;
+            }
+        }
+        Ok(blocks.into_iter().rev().flatten().collect())
+    }
+
+    /// Enough of the ledger's end for so many entries of history and so many iterations.
+    pub fn ledger_tail(&self, history: usize, iterations: usize) -> Result<Vec<Line>> {
+        let Some(own) = self.dir.find(".harness")? else { return Ok(Vec::new()) };
+        let mut most = TAIL_FIRST;
+        loop {
+            let tail = read_tail(&own, "runs.jsonl", most)?;
+            let lines = ledger::parse_lines(&tail.text);
+            let enough = ledger::history(&lines).len() >= history
+                && ledger::memory_lines(&lines, iterations.saturating_add(1)).len() > iterations;
+            if tail.whole || enough || most >= TAIL_MOST {
+                return Ok(lines);
+            }
+            most *= 4;
+        }
+    }
+
+    /// The last messages sent, and how many there are before them: ids sort by time, so only these are read.
+    fn recent_outbox(&self, most: usize) -> Result<(Vec<Filed>, usize)> {
+        let mut locations = self.locations(super::messages::Place::Outbox)?;
+        let keep = locations.split_off(locations.len().saturating_sub(most));
+        let mut sent = Vec::new();
+        for location in &keep {
+            // One that can't be read is shown by `outbox`; a prompt goes without it.
+            if let Ok(Some(filed)) = self.read_at(location) {
+                sent.push(filed);
+            }
+        }
+        Ok((sent, locations.len()))
+    }
+}

@@ -1,0 +1,34 @@
+//! The only layer that knows a path: formats on disk, locks, atomic writes.
+//!
+//! Everything is read and written beneath an open folder ([`dir::Dir`]), never through a path, so that no link can
+//! lead out of the place it stands in. It never spawns, judges or prints.
+#![expect(clippy::disallowed_methods, reason = "store is the layer that reads and writes files")]
+
+pub mod append;
+pub mod apply;
+pub mod audit;
+pub mod breakage;
+pub mod budget;
+pub mod charters;
+pub mod dir;
+pub mod disk;
+pub mod engines;
+pub mod fault;
+pub mod jobs;
+pub mod journal;
+pub mod key;
+pub mod load;
+pub mod lock;
+pub mod messages;
+mod names;
+pub mod notices;
+pub mod org;
+pub mod outbox;
+pub mod prompts;
+pub mod requests;
+pub mod runs;
+pub mod scripts;
+pub mod sweep;
+pub mod tail;
+pub mod template;
+pub mod write;

@@ -1,0 +1,79 @@
+//! Which id a message's file has.
+//!
+//! Its name gives it, where that is safe as an id and no other file has it, here or in the archive. Otherwise the id is
+//! derived from the name and the time of the file, so that it is the same however often it is looked at.
+
+use super::dir::{Dir, EntryKind, Stat};
+use super::fault::Result;
+use super::messages::Place;
+use super::org::Department;
+use crate::domain::id::{IdKind, derived_id, is_id, is_made_id};
+use crate::domain::time::Time;
+use chrono::DateTime;
+use std::collections::BTreeSet;
+
+/// When a file was last written, to the second.
+pub fn modified(stat: &Stat) -> Time {
+    DateTime::from_timestamp(stat.modified_s, 0).unwrap_or_default()
+}
+
+/// A file's name without the ending of a text.
+pub fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, extension)| {
+        if matches!(extension, "md" | "markdown" | "txt" | "text") { stem } else { name }
+    })
+}
+
+/// Gives the files of one folder their ids, in the order of their names.
+pub struct Namer<'a> {
+    department: &'a Department,
+    dir: &'a Dir,
+    place: Place,
+    taken: BTreeSet<String>,
+    /// The months of the archive, opened when a name first needs them.
+    months: Option<Vec<Dir>>,
+}
+
+impl<'a> Namer<'a> {
+    pub fn new(department: &'a Department, dir: &'a Dir, place: Place) -> Namer<'a> {
+        Namer { department, dir, place, taken: BTreeSet::new(), months: None }
+    }
+
+    pub fn id_of(&mut self, name: &str, stat: &Stat) -> Result<String> {
+        let stem = stem(name);
+        let free = is_id(stem) && !self.taken.contains(stem) && !self.is_used(stem, name)?;
+        let id = if free { stem.to_string() } else { derived_id(IdKind::Message, modified(stat), name) };
+        self.taken.insert(id.clone());
+        Ok(id)
+    }
+
+    /// Whether another file has the name: `todo.md` beside `todo.txt`, or a `todo.md` that was archived long ago.
+    fn is_used(&mut self, stem: &str, name: &str) -> Result<bool> {
+        let own = format!("{stem}.md");
+        if name != own && self.dir.stat(&own)?.is_some() {
+            return Ok(true);
+        }
+        if self.place != Place::Inbox || is_made_id(stem) {
+            return Ok(false);
+        }
+        for month in self.months()? {
+            if month.stat(&own)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn months(&mut self) -> Result<&[Dir]> {
+        if self.months.is_none() {
+            let mut months = Vec::new();
+            if let Some(archive) = self.department.dir.find("archive/inbox")? {
+                for entry in archive.list()?.into_iter().filter(|entry| entry.kind == EntryKind::Folder) {
+                    months.extend(archive.find(&entry.name)?);
+                }
+            }
+            self.months = Some(months);
+        }
+        Ok(self.months.as_deref().unwrap_or_default())
+    }
+}

@@ -1,0 +1,139 @@
+//! The organisation's root and its departments: which there are, and where each thing of theirs is.
+
+use super::dir::{Dir, EntryKind};
+use super::disk::Disk;
+use super::fault::{Result, StoreError};
+use crate::domain::config::{DirectorConfig, parse_config};
+use crate::domain::gate::{Gate, newer_gate, parse_gate};
+use crate::domain::id::Dept;
+use crate::domain::settings::{Settings, parse_settings};
+use std::path::Path;
+
+/// The largest settings file that is read.
+const SETTINGS_MAX: u64 = 256 * 1024;
+const GATE: &str = "gate.json";
+
+/// An organisation that exists: a root with a `.harness` folder.
+#[derive(Clone, Debug)]
+pub struct Org {
+    pub root: Dir,
+    /// `<root>/.harness`.
+    pub own: Dir,
+}
+
+/// A department's folder.
+#[derive(Clone, Debug)]
+pub struct Department {
+    pub dept: Dept,
+    /// `org-<dept>`.
+    pub dir: Dir,
+}
+
+/// The departments there are, and what looks like one and isn't taken.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    pub departments: Vec<Dept>,
+    /// The name, and why it was passed over.
+    pub passed_over: Vec<(String, &'static str)>,
+}
+
+/// The folder's name for a department.
+pub fn folder_name(dept: &Dept) -> String {
+    format!("org-{dept}")
+}
+
+impl Org {
+    /// Opens the organisation; absent where there is none.
+    pub fn find(root: &Path, disk: &Disk) -> Result<Option<Org>> {
+        let root = match Dir::open(root, disk.clone()) {
+            Ok(root) => root,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(root.find(".harness")?.map(|own| Org { root, own }))
+    }
+
+    pub fn departments(&self) -> Result<Found> {
+        let mut found = Found::default();
+        for entry in self.root.list()? {
+            let Some(name) = entry.name.strip_prefix("org-") else { continue };
+            match (entry.kind, Dept::parse(name)) {
+                (EntryKind::Folder, Ok(dept)) => found.departments.push(dept),
+                (EntryKind::Link, Ok(_)) => found.passed_over.push((entry.name, "a link is not followed")),
+                (EntryKind::NotUtf8, _) => found.passed_over.push((entry.name, "its name is not UTF-8")),
+                (EntryKind::Folder, Err(_)) => found.passed_over.push((entry.name, "not a department name")),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    pub fn department(&self, dept: &Dept) -> Result<Option<Department>> {
+        let dir = self.root.find(&folder_name(dept))?;
+        Ok(dir.map(|dir| Department { dept: dept.clone(), dir }))
+    }
+
+    /// `org.toml`; a missing one means the defaults.
+    pub fn settings(&self) -> Result<Settings> {
+        let text = self.own.read("org.toml", SETTINGS_MAX)?;
+        let text = text.map_or_else(|| "schema = 1".to_string(), |text| text.text);
+        parse_settings(&text).map_err(|fault| StoreError::format(self.own.join("org.toml"), fault))
+    }
+
+    /// The gate. Whatever goes wrong in reading it, it is closed.
+    pub fn gate(&self) -> Gate {
+        match self.own.read(GATE, SETTINGS_MAX) {
+            Ok(text) => parse_gate(text.map(|text| text.text).as_deref()),
+            Err(error) => {
+                let mut gate = parse_gate(None);
+                gate.reason = format!("gate.json is unreadable: {error}");
+                gate
+            }
+        }
+    }
+
+    /// Sets the gate. One that a newer program wrote is not opened by this one; closing it is always right.
+    pub fn write_gate(&self, gate: &Gate) -> Result<()> {
+        if gate.is_open()
+            && let Ok(Some(text)) = self.own.read(GATE, SETTINGS_MAX)
+            && let Some(schema) = newer_gate(&text.text)
+        {
+            let what = format!("its schema is {schema}, and this program knows 1");
+            return Err(StoreError::format(self.own.join(GATE), what));
+        }
+        let json = serde_json::to_string_pretty(gate)
+            .map_err(|error| StoreError::format(self.own.join(GATE), error))?;
+        self.own.replace(GATE, format!("{json}\n").as_bytes())
+    }
+}
+
+impl Department {
+    /// `.harness/director-config.json`; a missing one means the defaults.
+    pub fn config(&self) -> Result<DirectorConfig> {
+        let name = ".harness/director-config.json";
+        match self.dir.read(name, SETTINGS_MAX)? {
+            None => Ok(DirectorConfig::default()),
+            Some(text) => {
+                parse_config(&text.text).map_err(|fault| StoreError::format(self.dir.join(name), fault))
+            }
+        }
+    }
+
+    pub fn write_config(&self, config: &DirectorConfig) -> Result<()> {
+        super::charters::write_json(&self.own()?, "director-config.json", config)
+    }
+
+    /// `.harness`, made where it is missing.
+    pub fn own(&self) -> Result<Dir> {
+        self.dir.make(".harness")
+    }
+}
+
+fn is_missing(error: &StoreError) -> bool {
+    matches!(&error.fault, super::fault::Fault::Io(error) if error.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// Whether anything is there under a name.
+pub fn is_there(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}

@@ -1,0 +1,59 @@
+//! What was sent long ago is put away, so that the outbox shows the last month.
+
+use super::fault::Result;
+use super::messages::Place;
+use super::org::Department;
+use crate::domain::time::{Time, render_month};
+use chrono::{NaiveDate, TimeDelta, TimeZone, Utc};
+
+/// How long a sent message stays in the outbox.
+const DAYS: i64 = 30;
+
+impl Department {
+    /// Moves what is older than 30 days to `archive/outbox/YYYY-MM/`. The department's lock is held.
+    pub fn put_away_sent(&self, now: Time) -> Result<()> {
+        let Some(outbox) = self.dir.find(Place::Outbox.folder())? else { return Ok(()) };
+        for location in self.locations(Place::Outbox)? {
+            let Some(sent) = day_of(&location.id) else { continue };
+            if now - sent > TimeDelta::days(DAYS) {
+                let month = format!("{}/{}", Place::OldOutbox.folder(), render_month(sent));
+                outbox.move_to(&location.file, &self.dir.make_lasting(&month)?, &location.file)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The day in an id that the tool made: `m-20261118-...`.
+fn day_of(id: &str) -> Option<Time> {
+    let day = id.split('-').nth(1)?;
+    let day = NaiveDate::parse_from_str(day, "%Y%m%d").ok()?;
+    Some(Utc.from_utc_datetime(&day.and_hms_opt(0, 0, 0)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dir::Dir;
+    use super::super::disk::Disk;
+    use super::*;
+    use crate::domain::id::Dept;
+    use crate::domain::time::parse_rfc3339;
+
+    #[test]
+    fn a_month_stays_and_the_rest_is_put_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = Dir::open(folder.path(), Disk::new(None)).unwrap();
+        let outbox = dir.make("outbox").unwrap();
+        for name in ["m-20261018-000000-aaaaaa.md", "m-20261020-000000-bbbbbb.md", "mine.md"] {
+            outbox.create(name, b"x").unwrap();
+        }
+        let department = Department { dept: Dept::parse("rd").unwrap(), dir: dir.clone() };
+        let now = parse_rfc3339("2026-11-18T00:42:01Z").unwrap();
+        for _ in 0..2 {
+            department.put_away_sent(now).unwrap();
+            let left: Vec<String> = outbox.list().unwrap().into_iter().map(|entry| entry.name).collect();
+            assert_eq!(left, ["m-20261020-000000-bbbbbb.md", "mine.md"]);
+            assert!(dir.stat("archive/outbox/2026-10/m-20261018-000000-aaaaaa.md").unwrap().is_some());
+        }
+    }
+}

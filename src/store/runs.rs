@@ -1,0 +1,137 @@
+//! What a run leaves: records, the ledger's lines, the worker's log, the live output, and who runs now.
+
+use super::charters::write_json;
+use super::dir::EntryKind;
+use super::fault::{Fault, Result, StoreError};
+use super::org::Department;
+use crate::domain::ledger::{Line, render_line, written_order};
+use crate::domain::record::ledger_line;
+use crate::domain::time::{Time, render_ts};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+
+/// The folder of records.
+pub const RECORDS: &str = ".harness/director-runs";
+const ACTIVE: &str = "active.json";
+/// The largest record that is read.
+const RECORD_MAX: u64 = 64 * 1024 * 1024;
+
+/// Who runs now: `active.json`. It proves nothing by itself; the lock does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Active {
+    pub schema: u64,
+    pub run: String,
+    pub kind: String,
+    pub role: String,
+    pub started: String,
+    pub pid: u32,
+    pub start_time: u64,
+    pub boot: String,
+    /// The guard and the engine's process, where an engine runs.
+    #[serde(default)]
+    pub guard_pid: Option<u32>,
+    #[serde(default)]
+    pub engine_pid: Option<u32>,
+}
+
+impl Department {
+    pub fn active(&self) -> Result<Option<Active>> {
+        let Some(own) = self.dir.find(".harness")? else { return Ok(None) };
+        let Some(text) = own.read(ACTIVE, 64 * 1024)? else { return Ok(None) };
+        let active = serde_json::from_str(&text.text);
+        active.map(Some).map_err(|error| StoreError::format(own.join(ACTIVE), error))
+    }
+
+    pub fn write_active(&self, active: &Active) -> Result<()> {
+        write_json(&self.own()?, ACTIVE, active)
+    }
+
+    pub fn remove_active(&self) -> Result<()> {
+        self.own()?.remove(ACTIVE)
+    }
+
+    /// A record's name that is free: `<ts>_<kind>.md`, else `<ts>-2_<kind>.md`.
+    pub fn free_record_name(&self, at: Time, kind: &str) -> Result<String> {
+        let dir = self.dir.make(RECORDS)?;
+        let ts = render_ts(at);
+        let mut name = format!("{ts}_{kind}.md");
+        let mut count = 1;
+        while dir.stat(&name)?.is_some() {
+            count += 1;
+            name = format!("{ts}-{count}_{kind}.md");
+        }
+        Ok(name)
+    }
+
+    pub fn write_record(&self, name: &str, text: &str) -> Result<()> {
+        self.dir.make(RECORDS)?.create(name, text.as_bytes()).map(|_| ())
+    }
+
+    pub fn read_record(&self, name: &str) -> Result<Option<String>> {
+        let Some(dir) = self.dir.find(RECORDS)? else { return Ok(None) };
+        Ok(dir.read(name, RECORD_MAX)?.map(|text| text.text))
+    }
+
+    /// The names of the records, oldest first.
+    pub fn record_names(&self) -> Result<Vec<String>> {
+        let Some(dir) = self.dir.find(RECORDS)? else { return Ok(Vec::new()) };
+        let files = dir.list()?.into_iter().filter(|entry| entry.kind == EntryKind::File);
+        Ok(files.map(|entry| entry.name).filter(|name| name.ends_with(".md")).collect())
+    }
+
+    pub fn append_ledger(&self, line: &str) -> Result<()> {
+        self.own()?.append_once("runs.jsonl", line)
+    }
+
+    /// Writes the ledger anew from the records where it is missing; how many lines it then has.
+    pub fn rebuild_ledger(&self) -> Result<Option<usize>> {
+        let own = self.own()?;
+        if own.stat("runs.jsonl")?.is_some() {
+            return Ok(None);
+        }
+        let mut lines: Vec<Line> = Vec::new();
+        for name in self.record_names()? {
+            match self.read_record(&name) {
+                Ok(record) => lines.extend(
+                    record.as_deref().and_then(ledger_line).and_then(|line| serde_json::from_str(line).ok()),
+                ),
+                Err(error) if matches!(error.fault, Fault::Io(_)) => return Err(error),
+                // What is no text is no record of ours.
+                Err(_) => {}
+            }
+        }
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        lines.sort_by_cached_key(written_order);
+        let text: String = lines.iter().map(render_line).collect();
+        own.create("runs.jsonl", text.as_bytes())?;
+        Ok(Some(lines.len()))
+    }
+
+    pub fn append_worker_log(&self, entry: &str) -> Result<()> {
+        self.own()?.append_once("worker-log.md", entry)
+    }
+
+    /// The running step's output, empty at first. It is for looking at, and so never synced.
+    pub fn open_live_log(&self) -> Result<LiveLog> {
+        let own = self.own()?;
+        let path = own.join("live.log");
+        own.replace_unsynced("live.log", b"")?;
+        let file = std::fs::OpenOptions::new().append(true).open(&path);
+        file.map(|file| LiveLog { file }).map_err(|error| StoreError::io(&path, "open", error))
+    }
+}
+
+/// Where the running step's output goes as it comes.
+#[derive(Debug)]
+pub struct LiveLog {
+    file: std::fs::File,
+}
+
+impl LiveLog {
+    /// Adds text. A full disk must not end an engine that was paid for: the answer itself is saved elsewhere.
+    pub fn write(&mut self, text: &str) {
+        let _ignored = self.file.write_all(text.as_bytes());
+    }
+}

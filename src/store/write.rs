@@ -1,0 +1,255 @@
+//! Writing beneath an open folder: the one primitive that creates a file, replacing, appending and moving.
+//!
+//! A new file is written beside its place under a hidden name, synced, renamed, and its folder synced: a reader sees
+//! the old state or the new one, and a crash leaves at most a hidden file that nothing ever reads.
+
+use super::breakage::Breakage;
+use super::dir::Dir;
+use super::fault::{Fault, Result, StoreError};
+use rustix::fs::{Mode, OFlags};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How every temporary file's name begins.
+pub const TEMPORARY: &str = ".tmp.";
+
+/// The largest file that is compared with another.
+const COMPARED_MAX: u64 = 16 * 1024 * 1024;
+
+/// What creating a file came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    New,
+    /// It was there already, with the same bytes.
+    Same,
+}
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// `.tmp.user.<pid>.<count>` or `.tmp.<run>.<dept>.<pid>.<count>`: recovery removes those of its department.
+fn temporary_name(owner: &str) -> String {
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{TEMPORARY}{owner}.{}.{count}", std::process::id())
+}
+
+/// A file written and synced beside its place, waiting for its name.
+#[derive(Debug)]
+pub struct Prepared {
+    dir: Dir,
+    temporary: String,
+    name: String,
+    armed: bool,
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        if self.armed {
+            // The error that led here is the one to report.
+            let _ignored = self.dir.disk().remove(self.dir.fd(), &self.temporary);
+        }
+    }
+}
+
+impl Prepared {
+    /// Gives the file its name; there already is for the caller to judge.
+    fn rename_new(mut self) -> Result<bool> {
+        let dir = &self.dir;
+        match dir.disk().rename_new((dir.fd(), &self.temporary), (dir.fd(), &self.name)) {
+            Ok(()) => {
+                self.armed = false;
+                self.sync()?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(StoreError::io(dir.join(&self.name), "create", error)),
+        }
+    }
+
+    fn rename_over(mut self) -> Result<()> {
+        let dir = &self.dir;
+        let renamed = dir.disk().rename_over((dir.fd(), &self.temporary), (dir.fd(), &self.name));
+        renamed.map_err(|error| StoreError::io(dir.join(&self.name), "replace", error))?;
+        self.armed = false;
+        self.sync()
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.dir.sync()
+    }
+}
+
+impl Dir {
+    /// Writes and syncs a file beside its place.
+    pub fn prepare(&self, name: &str, bytes: &[u8]) -> Result<Prepared> {
+        let failed = |error: std::io::Error| StoreError::io(self.join(name), "write", error);
+        let temporary = self.free_name()?;
+        let prepared = Prepared { dir: self.clone(), temporary, name: name.to_string(), armed: true };
+        let temporary = &prepared.temporary;
+        let file = self.disk().write_new(self.fd(), temporary, self.file_mode(), bytes).map_err(failed)?;
+        self.disk().sync_file(self.fd(), temporary, file.as_fd()).map_err(failed)?;
+        Ok(prepared)
+    }
+
+    /// A temporary name that is free: a dead process with the same number may have left one.
+    fn free_name(&self) -> Result<String> {
+        loop {
+            let name = temporary_name(self.disk().owner());
+            if self.stat(&name)?.is_none() {
+                return Ok(name);
+            }
+        }
+    }
+
+    /// Creates a file that only its owner may read, whatever the folder.
+    pub fn create_private(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.as_private().create(name, bytes).map(|_| ())
+    }
+
+    /// The one primitive that creates a file: there already with equal bytes is done, with other bytes a conflict.
+    pub fn create(&self, name: &str, bytes: &[u8]) -> Result<Created> {
+        if self.stat(name)?.is_some() {
+            return self.compare(name, bytes);
+        }
+        self.commit(self.prepare(name, bytes)?, bytes)
+    }
+
+    /// The second half of [`Dir::create`], for several files that are to appear as one as nearly as can be.
+    pub fn commit(&self, prepared: Prepared, bytes: &[u8]) -> Result<Created> {
+        let name = prepared.name.clone();
+        if prepared.rename_new()? { Ok(Created::New) } else { self.compare(&name, bytes) }
+    }
+
+    fn compare(&self, name: &str, bytes: &[u8]) -> Result<Created> {
+        let there = self.read_bytes(name, bytes.len() as u64);
+        match there {
+            Ok(Some((found, _))) if found == bytes => {
+                // Its creator may have died between the rename and the sync.
+                self.sync()?;
+                Ok(Created::Same)
+            }
+            Err(error) if matches!(error.fault, Fault::Io(_)) => Err(error),
+            _ => Err(StoreError::new(self.join(name), "create", Fault::Conflict)),
+        }
+    }
+
+    /// Whether two files hold the same bytes; what can't be read is like nothing else.
+    pub(super) fn is_same(&self, name: &str, other: &Dir, other_name: &str) -> bool {
+        let read = |dir: &Dir, name: &str| dir.read_bytes(name, COMPARED_MAX).ok().flatten();
+        let (one, other) = (read(self, name), read(other, other_name));
+        one.zip(other).is_some_and(|((one, _), (other, _))| one == other)
+    }
+
+    /// Replaces a file, or creates it.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let prepared = self.prepare(name, bytes)?;
+        if self.breaks(Breakage::RemovedBeforeReplaced) {
+            self.remove(name)?;
+        }
+        prepared.rename_over()
+    }
+
+    /// Replaces a file that is only for looking at: no sync, and no count as an operation.
+    pub fn replace_unsynced(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let failed = |error: std::io::Error| StoreError::io(self.join(name), "write", error);
+        let flags = OFlags::CREATE
+            | OFlags::TRUNC
+            | OFlags::WRONLY
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.fd(), name, flags, self.file_mode())
+            .map_err(|error| failed(error.into()))?;
+        rustix::io::write(&file, bytes).map(|_| ()).map_err(|error| failed(error.into()))
+    }
+
+    /// Adds to a file's end, making it where it is missing, and syncs it.
+    pub fn append(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let failed = |error: std::io::Error| StoreError::io(self.join(name), "add to", error);
+        // An empty one is new too: whoever made it may have died before its entry was sure.
+        let is_new = self.stat(name)?.is_none_or(|stat| stat.size == 0);
+        let flags = OFlags::CREATE
+            | OFlags::APPEND
+            | OFlags::WRONLY
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.fd(), name, flags, self.file_mode())
+            .map_err(|error| failed(error.into()))?;
+        let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
+        if rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::RegularFile {
+            return Err(StoreError::new(self.join(name), "add to", Fault::WrongType("not a plain file")));
+        }
+        self.disk().append(self.fd(), name, file.as_fd(), bytes).map_err(failed)?;
+        self.disk().sync_file(self.fd(), name, file.as_fd()).map_err(failed)?;
+        if is_new {
+            self.disk().sync_folder(self.fd()).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Cuts a file off after `length` bytes.
+    pub fn truncate(&self, name: &str, length: u64) -> Result<()> {
+        let failed = |error: std::io::Error| StoreError::io(self.join(name), "cut", error);
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.fd(), name, flags, Mode::empty())
+            .map_err(|error| failed(error.into()))?;
+        self.disk().truncate(self.fd(), name, file.as_fd(), length).map_err(failed)?;
+        self.disk().sync_file(self.fd(), name, file.as_fd()).map_err(failed)
+    }
+
+    /// Moves a file to another folder, where its name must be free, or taken by the same bytes: a power loss may have
+    /// left it in both.
+    pub fn move_to(&self, name: &str, to: &Dir, new_name: &str) -> Result<()> {
+        match self.disk().rename_new((self.fd(), name), (to.fd(), new_name)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                if !self.is_same(name, to, new_name) {
+                    return Err(StoreError::new(self.join(name), "move", Fault::Conflict));
+                }
+                to.sync()?;
+                return self.remove(name);
+            }
+            Err(error) => return Err(StoreError::io(self.join(name), "move", error)),
+        }
+        // The new place first, and at once: a power loss leaves the file in both or in the new place, never in neither.
+        if self.breaks(Breakage::SourceSyncedFirst) {
+            self.sync_now()?;
+        }
+        to.sync_now()?;
+        self.sync()
+    }
+
+    /// Removes a file whose return after a power loss would do no harm.
+    pub fn remove_unsynced(&self, name: &str) -> Result<()> {
+        self.disk().remove(self.fd(), name).map_err(|error| StoreError::io(self.join(name), "remove", error))
+    }
+
+    /// Removes a file; missing already is fine.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let failed = |error: std::io::Error| StoreError::io(self.join(name), "remove", error);
+        self.disk().remove(self.fd(), name).map_err(failed)?;
+        self.disk().sync_folder(self.fd()).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::disk::Disk;
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_in_both_places_is_moved() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = Dir::open(folder.path(), Disk::new(None)).unwrap();
+        let (from, to) = (top.make("from").unwrap(), top.make("to").unwrap());
+        for dir in [&from, &to] {
+            dir.create("a", b"one").unwrap();
+            dir.create("b", dir.path().display().to_string().as_bytes()).unwrap();
+        }
+        from.move_to("a", &to, "a").unwrap();
+        assert!(from.stat("a").unwrap().is_none() && to.stat("a").unwrap().is_some());
+        let error = from.move_to("b", &to, "b").unwrap_err();
+        assert!(matches!(error.fault, Fault::Conflict));
+        assert!(from.stat("b").unwrap().is_some());
+    }
+}

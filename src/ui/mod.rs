@@ -1,0 +1,262 @@
+//! The only writer of stdout and stderr.
+//!
+//! stdout is for the answer and nothing else; notices, warnings and errors go to stderr. Text that comes from files or
+//! models is made visible here or by the tables, so that nothing but what one sees reaches a terminal.
+#![expect(clippy::disallowed_methods, reason = "ui is the layer that writes to stdout and stderr")]
+
+pub mod sink;
+pub mod table;
+
+use crate::domain::text::visible;
+use anstyle::{AnsiColor, Style};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+
+/// Whether to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// How the answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+/// A command's answer, in both forms.
+#[derive(Debug)]
+pub struct Answer {
+    /// Such as `harness.status/1`.
+    pub schema: &'static str,
+    pub data: Value,
+    /// What a person sees; may hold styles.
+    pub text: String,
+    pub warnings: Vec<String>,
+    pub exit: u8,
+}
+
+impl Answer {
+    pub fn new(schema: &'static str, data: Value, text: impl Into<String>) -> Answer {
+        Answer { schema, data, text: text.into(), warnings: Vec::new(), exit: 0 }
+    }
+
+    pub fn warnings(mut self, warnings: Vec<String>) -> Answer {
+        self.warnings = warnings;
+        self
+    }
+
+    pub fn exit(mut self, exit: u8) -> Answer {
+        self.exit = exit;
+        self
+    }
+}
+
+/// A failure, in the form in which it is shown.
+#[derive(Debug)]
+pub struct Failure<'a> {
+    pub code: &'a str,
+    pub exit: u8,
+    pub message: String,
+    pub causes: Vec<String>,
+    pub hints: &'a [String],
+}
+
+/// Where output goes, and in which form.
+#[derive(Clone, Copy, Debug)]
+pub struct Ui {
+    pub format: Format,
+    pub color: Color,
+    pub quiet: bool,
+}
+
+impl Ui {
+    /// Prints the answer; its warnings go to stderr, or into the document. The exit code is the answer's, or 1 where
+    /// stdout takes no more: a file cut short by a full disk must not look like a success.
+    pub fn answer(&self, answer: &Answer) -> u8 {
+        let printed = match self.format {
+            Format::Text => {
+                for warning in &answer.warnings {
+                    self.warn(warning);
+                }
+                self.print(&answer.text)
+            }
+            Format::Json => {
+                let ok = answer.exit == 0;
+                let document = json!({"schema": answer.schema, "ok": ok, "data": answer.data, "warnings": answer.warnings});
+                self.print(&render_json(&document))
+            }
+        };
+        match printed {
+            Ok(()) => answer.exit,
+            Err(error) => {
+                self.complain(&format!("error: can't write the answer to stdout: {error}\n"));
+                1
+            }
+        }
+    }
+
+    pub fn failure(&self, failure: &Failure<'_>) {
+        if self.format == Format::Json {
+            let error = json!({
+                "code": failure.code,
+                "exit": failure.exit,
+                "message": failure.message,
+                "causes": failure.causes,
+                "hints": failure.hints,
+            });
+            let document = json!({"schema": "harness.error/1", "ok": false, "error": error});
+            // Where even this can't be written, the exit code still says it.
+            let _ignored = self.print(&render_json(&document));
+            return;
+        }
+        let red = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
+        let mut text = format!("{red}error:{red:#} {}\n", visible(&failure.message));
+        for cause in &failure.causes {
+            text.push_str(&format!("  because: {}\n", visible(cause)));
+        }
+        for hint in failure.hints {
+            let cyan = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
+            text.push_str(&format!("{cyan}hint:{cyan:#} {}\n", visible(hint)));
+        }
+        self.complain(&text);
+    }
+
+    /// A notice with styles of its own; whatever in it came from outside was made visible before.
+    pub fn notice_styled(&self, text: &str) {
+        if !self.quiet && self.format == Format::Text {
+            self.complain(&format!("{text}\n"));
+        }
+    }
+
+    /// What a person may want to know and a script doesn't.
+    pub fn notice(&self, text: &str) {
+        if !self.quiet && self.format == Format::Text {
+            self.complain(&format!("{}\n", visible(text)));
+        }
+    }
+
+    pub fn warn(&self, text: &str) {
+        let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
+        self.complain(&format!("{yellow}warning:{yellow:#} {}\n", visible(text)));
+    }
+
+    /// One line of a stream on stdout; a reader that has gone is no error.
+    pub fn line(&self, text: &str) {
+        let _ignored = self.print(&format!("{text}\n"));
+    }
+
+    fn print(&self, text: &str) -> io::Result<()> {
+        // Without a style there is nothing to strip, and looking at every byte for one takes longer than the rest.
+        let written = if text.contains('\x1b') {
+            let mut stream = anstream::AutoStream::new(io::stdout(), self.choice());
+            stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
+        } else {
+            io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush())
+        };
+        match written {
+            // A closed pipe is no error: the reader has seen enough.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn complain(&self, text: &str) {
+        let mut stream = anstream::AutoStream::new(io::stderr(), self.choice());
+        let _ignored = stream.write_all(text.as_bytes());
+    }
+
+    fn choice(&self) -> anstream::ColorChoice {
+        match self.color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        }
+    }
+
+    /// Whether a person is there to answer a question.
+    pub fn can_ask(&self) -> bool {
+        self.format == Format::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Asks for yes or no; anything but yes is no.
+    pub fn ask(&self, question: &str) -> bool {
+        self.complain(&format!("{question} [y/N] "));
+        let mut answer = String::new();
+        let read = io::stdin().read_line(&mut answer);
+        read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    }
+
+    /// Asks for one letter and waits for the line's end; q where nobody answers.
+    pub fn ask_key(&self, question: &str) -> char {
+        self.ask_line(question).trim().chars().next().unwrap_or('q').to_ascii_lowercase()
+    }
+
+    /// Asks for a line of text.
+    pub fn ask_line(&self, question: &str) -> String {
+        self.complain(&format!("{question} "));
+        let mut answer = String::new();
+        let _ignored = io::stdin().read_line(&mut answer);
+        answer.trim_end().to_string()
+    }
+
+    /// Columns of the terminal; 80 where there is none.
+    pub fn width(&self) -> usize {
+        terminal_width().unwrap_or(80)
+    }
+}
+
+/// One document. What a terminal would not show is written as an escape, which JSON readers undo.
+fn render_json(document: &Value) -> String {
+    let text = format!("{document:#}\n");
+    if matches!(visible(&text), Cow::Borrowed(_)) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        match visible(c.encode_utf8(&mut [0; 4])) {
+            Cow::Borrowed(_) => safe.push(c),
+            Cow::Owned(_) => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    safe
+}
+
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// Bold, where there is colour.
+pub fn bold(text: &str) -> String {
+    let bold = Style::new().bold();
+    format!("{bold}{text}{bold:#}")
+}
+
+/// Faint, where there is colour.
+pub fn faint(text: &str) -> String {
+    let faint = Style::new().dimmed();
+    format!("{faint}{text}{faint:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_shows_nothing_that_a_terminal_would_obey() {
+        let hostile = "\u{9b}31m\u{202e}\u{7f}\u{e0041} ⚠\u{fe0f} é";
+        let text = render_json(&json!({"subject": hostile}));
+        assert_eq!(visible(&text), text);
+        let read: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read["subject"], hostile);
+        assert!(text.contains("é"), "{text}");
+    }
+}

@@ -1,0 +1,202 @@
+//! The audit and `verify`: every human command that changes something has its line, and damage of each kind is named.
+
+use crate::office::{act, action, data, decision, done, names, note, office, only};
+use crate::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+const AUDIT: &str = ".harness/audit.jsonl";
+
+fn lines(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.read(AUDIT).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_human_command_that_changes_something_has_a_line() {
+    let sandbox =
+        office().message("business", "Note", "Hi", "Body").message("business", "Note", "Two", "Body");
+    let ask = action("ask_human", json!({"question": "Red?", "options": [], "unblocks": []}));
+    let escalate = action("escalate", json!({"id": sandbox.sent(1)}));
+    act(&sandbox, "business", &[decision(json!({"confidence": 1})), ask, escalate]);
+    let (approval, question, escalation) =
+        (only(&sandbox, "approvals"), only(&sandbox, "questions"), only(&sandbox, "escalations"));
+    let sandbox = sandbox.edit("org-rd/charter.toml", "agents_max = 8", "agents_max = 9");
+    let message = sandbox.sent(0);
+    let check = |args: &[&str], told: &str| {
+        let before = lines(&sandbox).len();
+        done(&sandbox, args);
+        let new = lines(&sandbox)[before..].to_vec();
+        assert!(new.len() == 1 && new[0].to_string().contains(told), "{args:?}: {new:?}");
+    };
+    check(&["send", "--to", "rd", "--kind", "Note", "--subject", "s", "--body", "b"], "send");
+    check(&["message", "mark", &message, "--status", "archived", "--why", "w"], &message);
+    check(&["gate", "disable", "--why", "w"], "disable: w");
+    check(&["gate", "enable"], "enable");
+    check(&["gate", "trip", "--why", "w"], "trip: w");
+    done(&sandbox, &["gate", "enable"]);
+    check(&["approvals", "reject", &approval, "--why", "w"], &approval);
+    check(&["questions", "answer", &question, "red"], &question);
+    check(&["escalations", "resolve", &escalation, "--why", "w"], &escalation);
+    check(&["charter", "accept", "rd"], "rd");
+    check(&["pause", "rd", "--why", "w"], "rd: w");
+    check(&["resume", "rd"], "rd");
+    check(&["init", "lab"], "lab");
+    check(&["stop-all"], "stop-all");
+    sandbox.run(["verify"]).any_stdout();
+}
+
+#[test]
+fn what_only_shows_leaves_no_line() {
+    let sandbox = office();
+    let before = sandbox.read(AUDIT);
+    for args in [
+        &["status"][..],
+        &["gate", "show"],
+        &["budget"],
+        &["approvals"],
+        &["questions"],
+        &["verify"],
+        &["inbox", "rd"],
+    ] {
+        done(&sandbox, args);
+    }
+    assert_eq!(sandbox.read(AUDIT), before);
+}
+
+/// An organisation with a line of everything that `verify` looks at.
+fn lived_in() -> Sandbox {
+    let sandbox = office().message("business", "Note", "Hi", "Body");
+    act(&sandbox, "business", &[decision(json!({"confidence": 1})), note()]);
+    done(&sandbox, &["pause", "rd", "--why", "w"]);
+    done(&sandbox, &["resume", "rd"]);
+    sandbox
+}
+
+/// The verdicts of `verify` that are not `passed`, by name.
+fn verdicts(sandbox: &Sandbox) -> Vec<(String, String)> {
+    let (status, stdout, _) = sandbox.start(&["verify", "--json"]).finish().parts();
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    let checks = document["data"]["checks"].as_array().unwrap().clone();
+    let text = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
+    let found: Vec<_> = checks.iter().map(|check| (text(check, "check"), text(check, "result"))).collect();
+    let failed = found.iter().any(|(_, verdict)| verdict == "failed");
+    assert_eq!(status, i32::from(failed), "{stdout}");
+    found.into_iter().filter(|(_, verdict)| verdict != "passed").collect()
+}
+
+#[track_caller]
+fn check(name: &str, verdict: &str, damage: impl Fn(Sandbox) -> Sandbox) {
+    let sandbox = damage(lived_in());
+    let before = sandbox.tree("");
+    assert_eq!(verdicts(&sandbox), [(name.to_owned(), verdict.to_owned())]);
+    assert_eq!(sandbox.tree(""), before, "it repairs nothing");
+}
+
+fn first_record(sandbox: &Sandbox) -> String {
+    let folder = "org-business/.harness/director-runs";
+    format!("{folder}/{}", names(sandbox, folder)[0])
+}
+
+#[test]
+fn what_is_whole_passes() {
+    assert_eq!(verdicts(&lived_in()), []);
+}
+
+#[test]
+fn the_audit_chain() {
+    let change = |change: fn(Vec<&str>) -> Vec<String>| {
+        move |sandbox: Sandbox| {
+            let text = sandbox.read(AUDIT);
+            let lines = change(text.lines().collect());
+            sandbox.bytes(AUDIT, (lines.join("\n") + "\n").as_bytes())
+        }
+    };
+    check(
+        "audit chain",
+        "failed",
+        change(|lines| lines.iter().map(|line| line.replace("pause", "paint")).collect()),
+    );
+    check(
+        "audit chain",
+        "failed",
+        change(|lines| lines[1..].iter().map(|line| (*line).to_owned()).collect()),
+    );
+    check(
+        "audit chain",
+        "failed",
+        change(|lines| {
+            let mut lines: Vec<String> = lines.into_iter().map(str::to_owned).collect();
+            lines.swap(1, 2);
+            lines
+        }),
+    );
+    check(
+        "audit chain",
+        "failed",
+        change(|lines| {
+            let mut lines: Vec<String> = lines.into_iter().map(str::to_owned).collect();
+            lines.insert(1, "garbage".to_owned());
+            lines
+        }),
+    );
+    check("audit chain", "not run", |sandbox| sandbox.without_file(AUDIT).file(".harness/audit.jsonl/x", ""));
+}
+
+#[test]
+fn approvals() {
+    check("business: requests", "failed", |sandbox| {
+        let file = format!("org-business/approvals/{}.md", only(&sandbox, "approvals"));
+        sandbox.edit(&file, "status: pending", "status: approved")
+    });
+    check("business: requests", "failed", |sandbox| sandbox.file("org-business/questions/q-1.md", "no\n"));
+}
+
+#[test]
+fn ledger_and_records() {
+    let ledger = "org-business/.harness/runs.jsonl";
+    let name = "business: ledger and records";
+    check(name, "failed", |sandbox| {
+        let text = sandbox.read(ledger).replacen("\"counted_usd\":0.01", "\"counted_usd\":0.00", 1);
+        sandbox.bytes(ledger, text.as_bytes())
+    });
+    check(name, "failed", |sandbox| {
+        let text = sandbox.read(ledger) + "garbage\n";
+        sandbox.bytes(ledger, text.as_bytes())
+    });
+    check(name, "failed", |sandbox| {
+        let text = sandbox.read(ledger);
+        let text: String = text.lines().skip(1).map(|line| format!("{line}\n")).collect();
+        sandbox.bytes(ledger, text.as_bytes())
+    });
+    check(name, "failed", |sandbox| {
+        let text = sandbox.read(ledger);
+        let first = text.lines().next().unwrap();
+        sandbox.bytes(ledger, format!("{text}{first}\n").as_bytes())
+    });
+    check(name, "failed", |sandbox| {
+        let record = first_record(&sandbox);
+        sandbox.without_file(&record)
+    });
+    check(name, "failed", |sandbox| {
+        let record = first_record(&sandbox);
+        let text = sandbox.read(&record).replace("0.01", "0.02");
+        sandbox.bytes(&record, text.as_bytes())
+    });
+}
+
+#[test]
+fn the_journal() {
+    check("business: journal", "failed", |sandbox| {
+        sandbox.file("org-business/.harness/journal/strange.txt", "x")
+    });
+    check("business: journal", "failed", |sandbox| {
+        sandbox
+            .file("org-business/.harness/journal/r-20261118-004201-aaaaaa.1.plan.json", "{\"mac\":\"00\"}\n")
+    });
+}
+
+#[test]
+fn its_table_says_which_passed() {
+    let text = done(&lived_in(), &["verify"]);
+    assert!(text.contains("audit chain") && text.contains("passed") && !text.contains("failed"), "{text}");
+    assert_eq!(data(&lived_in(), &["verify"])["checks"].as_array().unwrap().len(), 16);
+}

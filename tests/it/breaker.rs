@@ -1,0 +1,94 @@
+//! What the tool stops by itself: runs that die one after another, and departments that spend and change nothing.
+
+use crate::office::{act, data, decision, names, note, office, step};
+use crate::outcome::until;
+use crate::sandbox::Sandbox;
+use rustix::process::Signal;
+use serde_json::json;
+
+fn die(sandbox: &Sandbox) {
+    let before = sandbox.calls().len();
+    let running = sandbox.clone().reply("#hang\n").start(&["run-director", "rd", "--role", "worker"]);
+    until("the engine is asked", || sandbox.calls().len() > before);
+    running.signal(Signal::KILL);
+    running.finish().status(137).any_stderr().any_stdout();
+}
+
+#[test]
+fn three_runs_in_a_row_that_died_trip_the_gate() {
+    // A call that was killed counts at its worst, a dollar: five of them must be in the budget.
+    let sandbox = office().edit(".harness/org.toml", "usd_per_day = 3.0", "usd_per_day = 9.0");
+    (0..2).for_each(|_| die(&sandbox));
+    act(&sandbox, "rd", &[note()]);
+    (0..3).for_each(|_| die(&sandbox));
+    let run = sandbox.clone().run(["run-loop", "rd"]).status(3).any_stderr();
+    drop(run);
+    let gate = data(&sandbox, &["gate", "show"]);
+    let reason = gate["reason"].as_str().unwrap();
+    assert_eq!((&gate["state"], &gate["by"]), (&"tripped".into(), &"harness".into()));
+    assert!(
+        reason.starts_with("3 runs of rd in a row died: r-") && reason.matches("r-").count() == 3,
+        "{reason}"
+    );
+    let audit = sandbox.read(".harness/audit.jsonl");
+    assert_eq!(audit.matches("tripped: 3 runs of rd").count(), 1);
+    sandbox.run(["verify"]).any_stdout();
+}
+
+/// Spends a cent and changes nothing.
+fn idle(sandbox: &Sandbox, dept: &str) {
+    let reply = "There is nothing to do here.\n\n```actions NONCE\n[]\n```\n";
+    step(&sandbox.clone().reply(reply), dept).any_stdout().any_stderr();
+}
+
+#[test]
+fn five_runs_that_spend_and_change_nothing_pause_a_department_once() {
+    let sandbox = office();
+    let proposal = decision(json!({"to": ["business"], "kind": "Proposal"}));
+    (0..4).for_each(|_| idle(&sandbox, "rd"));
+    act(&sandbox, "rd", &[proposal]);
+    (0..4).for_each(|_| idle(&sandbox, "rd"));
+    assert!(!sandbox.exists("org-rd/.harness/paused.json"));
+    idle(&sandbox, "rd");
+    assert!(
+        sandbox
+            .read("org-rd/.harness/paused.json")
+            .contains("5 runs in a row spent 0.05 USD and changed nothing")
+    );
+    assert_eq!(names(&sandbox, "org-rd/escalations").len(), 1);
+    let calls = sandbox.calls().len();
+    let run = step(&sandbox, "rd").status(3);
+    run.stderr("error: the department is paused: 5 runs in a row spent 0.05 USD and changed nothing (by harness)\nhint: `harness resume rd` lets it run again\n");
+    assert_eq!((sandbox.calls().len(), names(&sandbox, "org-rd/escalations").len()), (calls, 1));
+    sandbox.run(["gate", "check"]).any_stdout();
+}
+
+#[test]
+fn three_departments_paused_within_an_hour_trip_the_gate() {
+    let sandbox = office();
+    for dept in ["rd", "marketing"] {
+        (0..5).for_each(|_| idle(&sandbox, dept));
+    }
+    let late = sandbox.clone().now("2026-11-18T01:30:00Z");
+    sandbox.start(&["gate", "check"]).finish().any_stdout();
+    (0..5).for_each(|_| idle(&late, "technology"));
+    let gate = data(&sandbox, &["gate", "show"]);
+    assert_eq!(
+        gate["reason"],
+        "3 departments were paused within an hour for spending without changing anything: marketing, rd, technology"
+    );
+    let audit = sandbox.read(".harness/audit.jsonl");
+    assert_eq!(audit.matches("tripped: 3 departments were paused").count(), 1);
+}
+
+#[test]
+fn departments_paused_hours_apart_or_by_a_human_trip_nothing() {
+    let sandbox = office();
+    for (dept, at) in [("rd", "00:00:00"), ("marketing", "03:00:00"), ("technology", "06:00:00")] {
+        let then = sandbox.clone().now(&format!("2026-11-18T{at}Z"));
+        (0..5).for_each(|_| idle(&then, dept));
+    }
+    let sandbox = sandbox.now("2026-11-18T06:10:00Z");
+    sandbox.start(&["pause", "--all", "--why", "holidays"]).finish().any_stdout();
+    sandbox.run(["gate", "check"]).any_stdout();
+}

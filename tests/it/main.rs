@@ -1,0 +1,59 @@
+//! Every test that starts the built program: one binary, so that it links once.
+//!
+//! One module a topic of the program: `init`, `messages`, `charters`, `prompts`, `status`, `schema`, `output`;
+//! `decisions`, `answers`, `actions`, `rules`, `loops`, `engines`, `stopping`, `records`, `redaction` and `demo` for
+//! what a run does; `process` runs engines of every awkward shape through the real guard; `reading` is for files that
+//! are hostile, `crashes` for a disk that fails and a process that dies, `org_v1` for an organisation that must load
+//! for ever. `sandbox`, `outcome` and `desk` are what a test is written with; `scenarios` runs the folders of
+//! `tests/scenarios`; `tidy` holds the rules of the house; `readme` runs what the README shows.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests stand outside the layers, and a failed set-up must end the test"
+)]
+
+mod actions;
+mod answers;
+mod approvals;
+mod audit;
+mod breaker;
+mod budgets;
+mod charters;
+mod crash;
+mod crashes;
+mod decisions;
+mod demo;
+mod desk;
+mod engines;
+mod evil;
+mod fake;
+mod gate;
+mod house;
+mod init;
+mod injection;
+mod limits;
+mod loops;
+mod man;
+mod messages;
+mod notices;
+mod office;
+mod org_v1;
+mod outcome;
+mod output;
+mod pattern;
+mod process;
+mod prompts;
+mod provenance;
+mod questions;
+mod reading;
+mod readme;
+mod records;
+mod redaction;
+mod rules;
+mod sandbox;
+mod scenarios;
+mod schema;
+mod status;
+mod stopping;
+mod tidy;
