@@ -14,7 +14,7 @@ mod script;
 mod stream;
 
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, getsid, setsid};
+use rustix::process::{Pid, setsid, test_kill_process_group};
 use script::{Directive, Script};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -114,8 +114,10 @@ fn set_up(script: &Script, call: &Path) -> Result<()> {
 fn leave(how: &str) -> Result<String> {
     let child = Command::new(std::env::current_exe()?).arg(how).stdin(Stdio::null()).spawn()?;
     let pid = Pid::from_child(&child);
-    // Until it has its own session it would still die with our group, and the test would prove nothing.
-    while how == "--setsid-sleeper" && getsid(Some(pid))? != pid {
+    // Until it has its own session it would still die with our group, and the test would prove nothing. A session
+    // brings a group of the same number; asking for the session itself says 0, which no Pid may be, where the session
+    // we were started in lies outside our pid namespace.
+    while how == "--setsid-sleeper" && test_kill_process_group(pid).is_err() {
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(format!("{}\n", child.id()))
