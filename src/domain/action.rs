@@ -4,11 +4,16 @@
 //! `actions` all read it, so a field that the executor doesn't know can't be accepted and one it needs can't be
 //! missing. What is allowed is not decided here: see `charter` and `verdict`.
 
-use super::id::Dept;
-use super::message::Status;
+mod act;
+mod read;
+mod table;
+
+pub use act::Act;
+pub use read::parse_action;
+pub use table::{ACTIONS, RUBRIC};
+
 use super::role::Role;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// What a field may hold.
@@ -61,109 +66,6 @@ pub struct Spec {
     pub optional: &'static [Field],
 }
 
-const fn f(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape }
-}
-
-/// The points of a rubric, each 0 to 100; the confidence is their sum.
-pub const RUBRIC: [&str; 6] =
-    ["clarity", "constraints", "completeness", "risk", "dependencies", "similarity"];
-
-/// Every action there is.
-pub const ACTIONS: &[Spec] = &[
-    Spec {
-        name: "send_message",
-        confidence: true,
-        role: None,
-        required: &[
-            f("to", Shape::Departments),
-            f("kind", Shape::Kind),
-            f("subject", Shape::Line),
-            f("body", Shape::Text),
-        ],
-        optional: &[
-            f("amount_usd", Shape::Usd),
-            f("ref", Shape::Id),
-            f("project", Shape::Id),
-            f("directive", Shape::Id),
-        ],
-    },
-    Spec {
-        name: "mark_message",
-        confidence: false,
-        role: None,
-        required: &[f("id", Shape::Id), f("status", Shape::OneOf(&["acknowledged", "actioned", "archived"]))],
-        optional: &[],
-    },
-    Spec {
-        name: "log_decision",
-        confidence: false,
-        role: None,
-        required: &[f("title", Shape::Line), f("decision", Shape::Text), f("why", Shape::Text)],
-        optional: &[f("refs", Shape::Ids), f("project", Shape::Id)],
-    },
-    Spec {
-        name: "remember",
-        confidence: false,
-        role: None,
-        required: &[f("text", Shape::Text), f("tags", Shape::Lines)],
-        optional: &[f("refs", Shape::Ids)],
-    },
-    Spec {
-        name: "curate_memory",
-        confidence: false,
-        role: Some(Role::Summarizer),
-        required: &[f("file", Shape::OneOf(&["MEMORY", "SELF"])), f("text", Shape::Text)],
-        optional: &[],
-    },
-    Spec {
-        name: "write_weekly",
-        confidence: false,
-        role: Some(Role::Documenter),
-        required: &[f("text", Shape::Text)],
-        optional: &[],
-    },
-    Spec {
-        name: "dispatch",
-        confidence: true,
-        role: None,
-        required: &[f("pipeline", Shape::Id), f("args", Shape::Args)],
-        optional: &[f("task", Shape::Id), f("project", Shape::Id)],
-    },
-    Spec {
-        name: "ask_human",
-        confidence: false,
-        role: None,
-        required: &[f("question", Shape::Text), f("options", Shape::Lines), f("unblocks", Shape::Ids)],
-        optional: &[f("due", Shape::Time)],
-    },
-    Spec {
-        name: "request_approval",
-        confidence: false,
-        role: None,
-        required: &[f("action", Shape::Action)],
-        optional: &[f("rubric", Shape::Rubric)],
-    },
-    Spec {
-        name: "escalate",
-        confidence: false,
-        role: None,
-        required: &[f("id", Shape::Id)],
-        optional: &[f("to", Shape::Line)],
-    },
-    Spec {
-        name: "validate",
-        confidence: false,
-        role: Some(Role::Validator),
-        required: &[
-            f("id", Shape::Id),
-            f("verdict", Shape::OneOf(&["pass", "fail", "not_run"])),
-            f("evidence", Shape::Text),
-        ],
-        optional: &[],
-    },
-];
-
 /// The fields that every action may carry beside its own.
 const COMMON: [&str; 4] = ["do", "reason", "confidence", "risk"];
 
@@ -199,87 +101,6 @@ pub struct Action {
     pub risk: Risk,
     /// The action as it was given, for its hash and for records.
     pub json: Map<String, Value>,
-}
-
-/// What an action does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Act {
-    SendMessage {
-        to: Vec<Dept>,
-        kind: String,
-        subject: String,
-        body: String,
-        amount_usd: Option<f64>,
-        reference: Option<String>,
-        project: Option<String>,
-        directive: Option<String>,
-    },
-    MarkMessage {
-        id: String,
-        status: Status,
-    },
-    LogDecision {
-        title: String,
-        decision: String,
-        why: String,
-        refs: Vec<String>,
-        project: Option<String>,
-    },
-    Remember {
-        text: String,
-        tags: Vec<String>,
-        refs: Vec<String>,
-    },
-    CurateMemory {
-        file: String,
-        text: String,
-    },
-    WriteWeekly {
-        text: String,
-    },
-    Dispatch {
-        pipeline: String,
-        args: BTreeMap<String, String>,
-        task: Option<String>,
-        project: Option<String>,
-    },
-    AskHuman {
-        question: String,
-        options: Vec<String>,
-        unblocks: Vec<String>,
-        due: Option<String>,
-    },
-    RequestApproval {
-        action: Box<Action>,
-        confidence: u8,
-    },
-    Escalate {
-        id: String,
-        to: Option<String>,
-    },
-    Validate {
-        id: String,
-        verdict: String,
-        evidence: String,
-    },
-}
-
-impl Act {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Act::SendMessage { .. } => "send_message",
-            Act::MarkMessage { .. } => "mark_message",
-            Act::LogDecision { .. } => "log_decision",
-            Act::Remember { .. } => "remember",
-            Act::CurateMemory { .. } => "curate_memory",
-            Act::WriteWeekly { .. } => "write_weekly",
-            Act::Dispatch { .. } => "dispatch",
-            Act::AskHuman { .. } => "ask_human",
-            Act::RequestApproval { .. } => "request_approval",
-            Act::Escalate { .. } => "escalate",
-            Act::Validate { .. } => "validate",
-        }
-    }
 }
 
 /// What is wrong with one action; the model gets the sentence back.

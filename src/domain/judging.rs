@@ -2,9 +2,9 @@
 //!
 //! Nothing is carried out before everything has been judged. One refusal refuses the answer.
 
+use super::action::parse_action;
 use super::action::{Act, Action};
 use super::action_block::RawAction;
-use super::action_shape::parse_action;
 use super::charter::Charter;
 use super::ledger::{ActionLine, Line, Refusal};
 use super::message::{Message, Provenance};

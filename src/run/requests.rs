@@ -4,7 +4,7 @@
 //! An approved action is judged again by today's charter; what that refuses is not carried out, and that is said.
 
 use super::{Result, Shop};
-use crate::domain::action_shape::parse_action;
+use crate::domain::action::parse_action;
 use crate::domain::digest::sha256;
 use crate::domain::event::Event;
 use crate::domain::id::{IdKind, derived_id};

@@ -1,0 +1,87 @@
+//! What an action does, as a value.
+
+use super::Action;
+use crate::domain::id::Dept;
+use crate::domain::message::Status;
+use std::collections::BTreeMap;
+
+/// What an action does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Act {
+    SendMessage {
+        to: Vec<Dept>,
+        kind: String,
+        subject: String,
+        body: String,
+        amount_usd: Option<f64>,
+        reference: Option<String>,
+        project: Option<String>,
+        directive: Option<String>,
+    },
+    MarkMessage {
+        id: String,
+        status: Status,
+    },
+    LogDecision {
+        title: String,
+        decision: String,
+        why: String,
+        refs: Vec<String>,
+        project: Option<String>,
+    },
+    Remember {
+        text: String,
+        tags: Vec<String>,
+        refs: Vec<String>,
+    },
+    CurateMemory {
+        file: String,
+        text: String,
+    },
+    WriteWeekly {
+        text: String,
+    },
+    Dispatch {
+        pipeline: String,
+        args: BTreeMap<String, String>,
+        task: Option<String>,
+        project: Option<String>,
+    },
+    AskHuman {
+        question: String,
+        options: Vec<String>,
+        unblocks: Vec<String>,
+        due: Option<String>,
+    },
+    RequestApproval {
+        action: Box<Action>,
+        confidence: u8,
+    },
+    Escalate {
+        id: String,
+        to: Option<String>,
+    },
+    Validate {
+        id: String,
+        verdict: String,
+        evidence: String,
+    },
+}
+
+impl Act {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Act::SendMessage { .. } => "send_message",
+            Act::MarkMessage { .. } => "mark_message",
+            Act::LogDecision { .. } => "log_decision",
+            Act::Remember { .. } => "remember",
+            Act::CurateMemory { .. } => "curate_memory",
+            Act::WriteWeekly { .. } => "write_weekly",
+            Act::Dispatch { .. } => "dispatch",
+            Act::AskHuman { .. } => "ask_human",
+            Act::RequestApproval { .. } => "request_approval",
+            Act::Escalate { .. } => "escalate",
+            Act::Validate { .. } => "validate",
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! From a checked JSON object to an action.
+
+use super::{Act, Action, ActionFault, Missing, RUBRIC, Risk, check_fields, fault};
+use crate::domain::action_shape::CURATED_LINES;
+use crate::domain::id::Dept;
+use crate::domain::message::Status;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Reads one action whole, or says everything that is wrong with it.
+pub fn parse_action(json: &Map<String, Value>) -> Result<Action, Vec<ActionFault>> {
+    check_fields(json, Missing::Refused)?;
+    let risk = text(json, "risk").and_then(|risk| Risk::parse(&risk)).unwrap_or(Risk::None);
+    let confidence = json.get("confidence").and_then(Value::as_u64).and_then(|n| u8::try_from(n).ok());
+    let reason = text(json, "reason").unwrap_or_default();
+    Ok(Action { act: to_act(json)?, reason, confidence, risk, json: json.clone() })
+}
+
+fn to_act(json: &Map<String, Value>) -> Result<Act, Vec<ActionFault>> {
+    let need = |key: &str| text(json, key).unwrap_or_default();
+    Ok(match need("do").as_str() {
+        "send_message" => Act::SendMessage {
+            to: lines(json, "to").iter().filter_map(|name| Dept::parse(name).ok()).collect(),
+            kind: need("kind"),
+            subject: need("subject"),
+            body: need("body"),
+            amount_usd: json.get("amount_usd").and_then(Value::as_f64),
+            reference: text(json, "ref"),
+            project: text(json, "project"),
+            directive: text(json, "directive"),
+        },
+        "mark_message" => {
+            let status = Status::parse(&need("status")).unwrap_or(Status::Acknowledged);
+            Act::MarkMessage { id: need("id"), status }
+        }
+        "log_decision" => Act::LogDecision {
+            title: need("title"),
+            decision: need("decision"),
+            why: need("why"),
+            refs: lines(json, "refs"),
+            project: text(json, "project"),
+        },
+        "remember" => {
+            Act::Remember { text: need("text"), tags: lines(json, "tags"), refs: lines(json, "refs") }
+        }
+        "curate_memory" => Act::CurateMemory { file: need("file"), text: curated(&need("text"))? },
+        "write_weekly" => Act::WriteWeekly { text: need("text") },
+        "dispatch" => Act::Dispatch {
+            pipeline: need("pipeline"),
+            args: args(json),
+            task: text(json, "task"),
+            project: text(json, "project"),
+        },
+        "ask_human" => Act::AskHuman {
+            question: need("question"),
+            options: lines(json, "options"),
+            unblocks: lines(json, "unblocks"),
+            due: text(json, "due"),
+        },
+        "request_approval" => requested(json)?,
+        "escalate" => Act::Escalate { id: need("id"), to: text(json, "to") },
+        "validate" => Act::Validate { id: need("id"), verdict: need("verdict"), evidence: need("evidence") },
+        name => return Err(vec![fault("unknown_action", "do", format!("is `{name}`, which is no action"))]),
+    })
+}
+
+fn curated(text: &str) -> Result<String, Vec<ActionFault>> {
+    let count = text.lines().count();
+    if count <= CURATED_LINES {
+        return Ok(text.to_string());
+    }
+    Err(vec![fault(
+        "bad_field",
+        "text",
+        format!("has {count} lines; curated memory has at most {CURATED_LINES}"),
+    )])
+}
+
+fn requested(json: &Map<String, Value>) -> Result<Act, Vec<ActionFault>> {
+    let inner = json.get("action").and_then(Value::as_object).cloned().unwrap_or_default();
+    if matches!(inner.get("do").and_then(Value::as_str), Some("request_approval" | "mark_message")) {
+        return Err(vec![fault("bad_field", "action", "can't be a request_approval or a mark_message")]);
+    }
+    let in_action = |inner: ActionFault| ActionFault { field: format!("action.{}", inner.field), ..inner };
+    let action =
+        parse_action(&inner).map_err(|faults| faults.into_iter().map(in_action).collect::<Vec<_>>())?;
+    let given = json.get("confidence").and_then(Value::as_u64);
+    let sum = json.get("rubric").and_then(Value::as_object).map(|rubric| {
+        RUBRIC.iter().filter_map(|point| rubric.get(*point).and_then(Value::as_u64)).sum::<u64>()
+    });
+    if let (Some(given), Some(sum)) = (given, sum)
+        && given != sum
+    {
+        return Err(vec![fault(
+            "bad_field",
+            "rubric",
+            format!("adds up to {sum}, and confidence says {given}"),
+        )]);
+    }
+    let confidence = sum.or(given).unwrap_or(0);
+    match u8::try_from(confidence) {
+        Ok(confidence) if confidence <= 100 => {
+            Ok(Act::RequestApproval { action: Box::new(action), confidence })
+        }
+        _ => Err(vec![fault("bad_field", "rubric", format!("adds up to {confidence}, and the most is 100"))]),
+    }
+}
+
+fn text(json: &Map<String, Value>, key: &str) -> Option<String> {
+    json.get(key).and_then(Value::as_str).map(str::to_string)
+}
+
+fn lines(json: &Map<String, Value>, key: &str) -> Vec<String> {
+    let items = json.get(key).and_then(Value::as_array);
+    items.into_iter().flatten().filter_map(Value::as_str).map(str::to_string).collect()
+}
+
+fn args(json: &Map<String, Value>) -> BTreeMap<String, String> {
+    let map = json.get("args").and_then(Value::as_object);
+    let texts = map.into_iter().flatten().filter_map(|(k, v)| v.as_str().map(|v| (k.clone(), v.to_string())));
+    texts.collect()
+}
