@@ -50,6 +50,7 @@ See it:
   active-runs   List what runs now
   memory        Show what a director remembers
   prompt        Print the prompt a director would get
+  stats         Count runs, refusals, cost and tokens, day by day
 
 Trust it:
   verify        Check that everything on disk holds together
@@ -88,7 +89,7 @@ struct Cli {
 pub fn main(arguments: Vec<OsString>) -> u8 {
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     let format = if wants_json { Format::Json } else { Format::Text };
-    let plain = Ui { format, color: Color::Auto, quiet: false };
+    let plain = Ui { format, color: Color::Auto, quiet: false, columns: None };
     // Building the whole tree of commands to say one line would be most of the work.
     if arguments.len() == 2 && matches!(arguments[1].to_str(), Some("--version" | "-V")) {
         return plain.answer(&Answer::new("harness.version/1", json!(null), version()));
@@ -117,7 +118,8 @@ fn parse_and_run(arguments: Vec<OsString>, plain: Ui) -> u8 {
 fn run_cli(cli: &Cli, format: Format) -> u8 {
     let ctx = Ctx::from_process();
     let format = if cli.json { Format::Json } else { format };
-    let ui = Ui { format, color: cli.color, quiet: cli.quiet };
+    let columns = ctx.variable("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns >= 20);
+    let ui = Ui { format, color: cli.color, quiet: cli.quiet, columns };
     let root = match cli.root.clone().filter(|root| !root.as_os_str().is_empty()).or_else(|| ctx.home()) {
         Some(root) => root,
         None => {

@@ -22,6 +22,7 @@ mod running;
 mod runs;
 mod schema;
 mod send;
+mod stats;
 mod status;
 mod stop;
 mod verify;
@@ -57,6 +58,7 @@ pub enum Command {
     ActiveRuns(stop::ActiveRunsArgs),
     Memory(memory::MemoryArgs),
     Prompt(prompt::PromptArgs),
+    Stats(stats::StatsArgs),
     Verify(verify::VerifyArgs),
     Recover(recover::RecoverArgs),
     Schema(schema::SchemaArgs),
@@ -92,6 +94,7 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Charter(args)) => charter::run(args, app),
         Some(Command::Status(args)) => status::run(args, app),
         Some(Command::Prompt(args)) => prompt::run(args, app),
+        Some(Command::Stats(args)) => stats::run(args, app),
         Some(Command::Schema(args)) => schema::run(args, app),
     }
 }

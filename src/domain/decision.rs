@@ -34,7 +34,7 @@ mod fault;
 
 use std::fmt;
 
-pub use fault::{DecisionFault, DecisionFaultKind};
+pub use fault::{DecisionFault, DecisionFaultKind, is_ghost};
 
 use super::text::one_line;
 

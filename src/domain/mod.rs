@@ -28,6 +28,7 @@ pub mod request;
 pub mod role;
 pub mod schema;
 pub mod settings;
+pub mod stats;
 pub mod template;
 pub mod text;
 pub mod time;

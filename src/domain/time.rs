@@ -39,9 +39,13 @@ pub fn render_local(time: Time) -> String {
 
 /// How long ago, in one unit: `40s`, `6m`, `3h`, `12d`. A moment still to come counts as now.
 pub fn render_age(from: Time, now: Time) -> String {
-    let seconds = (now - from).num_seconds().max(0);
-    match seconds {
-        0..60 => format!("{seconds}s"),
+    render_span((now - from).num_seconds())
+}
+
+/// A span of seconds in one unit; less than nothing is nothing.
+pub fn render_span(seconds: i64) -> String {
+    match seconds.max(0) {
+        seconds @ 0..60 => format!("{seconds}s"),
         60..3_600 => format!("{}m", seconds / 60),
         3_600..172_800 => format!("{}h", seconds / 3_600),
         _ => format!("{}d", seconds / 86_400),

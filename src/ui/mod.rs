@@ -4,8 +4,10 @@
 //! models is made visible here or by the tables, so that nothing but what one sees reaches a terminal.
 #![expect(clippy::disallowed_methods, reason = "ui is the layer that writes to stdout and stderr")]
 
+pub mod bar;
 pub mod sink;
 pub mod table;
+pub mod wrap;
 
 use crate::domain::text::visible;
 use anstyle::{AnsiColor, Style};
@@ -73,6 +75,8 @@ pub struct Ui {
     pub format: Format,
     pub color: Color,
     pub quiet: bool,
+    /// What `COLUMNS` says; it counts where there is no terminal to ask.
+    pub columns: Option<usize>,
 }
 
 impl Ui {
@@ -205,9 +209,9 @@ impl Ui {
         answer.trim_end().to_string()
     }
 
-    /// Columns of the terminal; 80 where there is none.
+    /// Columns of the terminal; without one, what `COLUMNS` says, else 80.
     pub fn width(&self) -> usize {
-        terminal_width().unwrap_or(80)
+        terminal_width().or(self.columns).unwrap_or(80)
     }
 }
 

@@ -8,6 +8,7 @@ fn every_command_that_shows_state_has_one_document() {
     let id = sandbox.sent(0);
     for (args, schema) in [
         (&["status"][..], "harness.status/1"),
+        (&["stats"], "harness.stats/1"),
         (&["inbox", "rd"], "harness.inbox/1"),
         (&["outbox", "rd"], "harness.outbox/1"),
         (&["message", "show", &id], "harness.message/1"),

@@ -6,6 +6,15 @@ use std::fmt;
 
 use super::{DONE, ESCALATE};
 
+/// The codes of all faults.
+const CODES: [&str; 6] =
+    ["no_decision", "done_in_prose", "missing_id", "bad_id", "missing_reason", "trailing_text"];
+
+/// Whether an answer that was refused with this code had no decision in it.
+pub fn is_ghost(code: &str) -> bool {
+    CODES.contains(&code)
+}
+
 /// Why an answer has no decision that can be followed, and on which line. Every fault makes the answer a ghost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionFault {
@@ -59,5 +68,27 @@ impl fmt::Display for DecisionFault {
                 write!(f, "nothing may follow the id; write `{keyword} {id}` alone on a line")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_a_ghost() {
+        use DecisionFaultKind::*;
+        let (keyword, text) = (DONE, String::new());
+        let kinds = [
+            NoDecision,
+            DoneInProse,
+            MissingId { keyword },
+            BadId { keyword, found: text.clone() },
+            MissingReason,
+            TrailingText { keyword, id: text },
+        ];
+        let codes = kinds.map(|kind| DecisionFault { line: None, kind }.code());
+        assert_eq!(codes, CODES);
+        assert!(!is_ghost("secret"));
     }
 }

@@ -1,0 +1,288 @@
+//! Statistics: one fold over the lines of ledgers, in any order, whose size does not grow with their number.
+//!
+//! What it keeps is counts by outcome, kind, code and day; never a line. Days are those of UTC, as in budgets. A cost
+//! that an engine did not report is counted at its declared worst case, and `unknown` says how often that was so.
+
+mod csv;
+mod summary;
+
+use super::decision::is_ghost;
+use super::ledger::{Line, RunLine, StepLine};
+use super::time::{Time, parse_rfc3339};
+use chrono::NaiveDate;
+use std::collections::BTreeMap;
+
+pub use csv::render_csv;
+pub use summary::{Waits, share};
+
+/// More names than the tool has; what a damaged ledger says beyond them is counted under one.
+const NAMES_MAX: usize = 200;
+const OTHERS: &str = "others";
+
+/// How often, and what it cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    pub count: u64,
+    /// What counts in budgets: the cost, or the worst case where it is unknown.
+    pub usd: f64,
+    /// How many of them have an unknown cost.
+    pub unknown: u64,
+}
+
+/// Tokens as engines reported them; each is in one count only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    pub input: u64,
+    pub cache_read: u64,
+    pub output: u64,
+}
+
+/// One day of UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Day {
+    pub runs: u64,
+    /// Runs that ended otherwise than they should: failed, refused, killed.
+    pub bad_runs: u64,
+    pub steps: u64,
+    pub ghosts: u64,
+    pub refusals: u64,
+    pub usd: f64,
+    pub tokens: Tokens,
+    pub calls_saved: u64,
+}
+
+/// Everything that is counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    pub runs: u64,
+    /// Runs that asked at least one engine and changed nothing.
+    pub idle_runs: u64,
+    pub asking_runs: u64,
+    pub idle_usd: f64,
+    pub by_outcome: BTreeMap<String, Tally>,
+    pub by_kind: BTreeMap<String, u64>,
+    pub steps: BTreeMap<String, Tally>,
+    pub by_engine: BTreeMap<String, Tally>,
+    pub orchestrator_steps: u64,
+    /// Steps without a decision, or that needed a second try because of that.
+    pub ghosts: u64,
+    pub refusals: BTreeMap<String, u64>,
+    /// Answers that were refused once and good the second time.
+    pub repaired: u64,
+    pub actions: BTreeMap<String, u64>,
+    pub verdicts: BTreeMap<String, u64>,
+    pub decisions: BTreeMap<String, u64>,
+    /// Messages sent, by kind and recipient.
+    pub sent: BTreeMap<(String, String), u64>,
+    pub tokens: Tokens,
+    pub duration_s: f64,
+    pub usd: f64,
+    pub unknown: u64,
+    pub calls_saved: u64,
+    pub days: BTreeMap<NaiveDate, Day>,
+    pub waits: Waits,
+}
+
+impl Tally {
+    fn add(&mut self, known: Option<f64>, counted: f64) {
+        self.count += 1;
+        self.usd += counted;
+        // Nothing counted and nothing known is a run that asked nobody.
+        self.unknown += u64::from(known.is_none() && counted > 0.0);
+    }
+
+    fn merge(&mut self, other: &Tally) {
+        self.count += other.count;
+        self.usd += other.usd;
+        self.unknown += other.unknown;
+    }
+}
+
+impl Tokens {
+    pub fn total(&self) -> u64 {
+        self.input + self.cache_read + self.output
+    }
+
+    fn merge(&mut self, other: &Tokens) {
+        self.input += other.input;
+        self.cache_read += other.cache_read;
+        self.output += other.output;
+    }
+}
+
+impl Day {
+    fn merge(&mut self, other: &Day) {
+        self.runs += other.runs;
+        self.bad_runs += other.bad_runs;
+        self.steps += other.steps;
+        self.ghosts += other.ghosts;
+        self.refusals += other.refusals;
+        self.usd += other.usd;
+        self.tokens.merge(&other.tokens);
+        self.calls_saved += other.calls_saved;
+    }
+}
+
+/// The place of a name, or the one for all others where there are too many.
+fn slot<'a, V: Default>(map: &'a mut BTreeMap<String, V>, name: &str) -> &'a mut V {
+    let known = map.contains_key(name) || map.len() < NAMES_MAX;
+    let name = if known { super::text::one_line(name, 60) } else { OTHERS.to_string() };
+    map.entry(name).or_default()
+}
+
+fn or_none(name: &str) -> &str {
+    if name.is_empty() { "none" } else { name }
+}
+
+/// Whether a run ended in a way that somebody should look at.
+pub fn is_bad(outcome: &str) -> bool {
+    matches!(outcome, "failed" | "refused" | "killed")
+}
+
+impl Stats {
+    /// Counts a line, where it is of the time asked for.
+    pub fn take(&mut self, line: &Line, since: Time) {
+        let Some(at) = parse_rfc3339(line.at()).filter(|at| *at >= since) else { return };
+        let day = at.date_naive();
+        match line {
+            Line::Run(run) => self.take_run(run, day),
+            Line::Step(step) => self.take_step(step, day),
+        }
+    }
+
+    fn take_run(&mut self, run: &RunLine, day: NaiveDate) {
+        self.runs += 1;
+        slot(&mut self.by_outcome, or_none(&run.outcome)).add(run.cost_usd, run.counted_usd);
+        *slot(&mut self.by_kind, or_none(&run.kind)) += 1;
+        if run.steps > 0 {
+            self.asking_runs += 1;
+            if !run.changed {
+                self.idle_runs += 1;
+                self.idle_usd += run.counted_usd;
+            }
+        }
+        let day = self.days.entry(day).or_default();
+        day.runs += 1;
+        day.bad_runs += u64::from(is_bad(&run.outcome));
+    }
+
+    fn take_step(&mut self, step: &StepLine, day: NaiveDate) {
+        slot(&mut self.steps, or_none(&step.role)).add(step.cost_usd, step.counted_usd);
+        slot(&mut self.by_engine, or_none(&step.engine)).add(step.cost_usd, step.counted_usd);
+        self.usd += step.counted_usd;
+        self.unknown += u64::from(step.cost_usd.is_none() && step.counted_usd > 0.0);
+        self.duration_s += step.duration_s;
+        let tokens = Tokens {
+            input: step.input_tokens.unwrap_or(0),
+            cache_read: step.cache_read_tokens.unwrap_or(0),
+            output: step.output_tokens.unwrap_or(0),
+        };
+        self.tokens.merge(&tokens);
+        let ghost = self.take_decision(step);
+        let refused = step.refusals.iter().chain(&step.first_refusals);
+        let mut refusals = 0;
+        for refusal in refused {
+            *slot(&mut self.refusals, or_none(&refusal.code)) += 1;
+            refusals += 1;
+        }
+        self.repaired += u64::from(!step.first_refusals.is_empty() && step.outcome == "ok");
+        self.take_actions(step);
+        let day = self.days.entry(day).or_default();
+        day.steps += 1;
+        day.ghosts += u64::from(ghost);
+        day.refusals += refusals;
+        day.usd += step.counted_usd;
+        day.tokens.merge(&tokens);
+    }
+
+    /// Counts an orchestrator's decision; whether it was a ghost.
+    fn take_decision(&mut self, step: &StepLine) -> bool {
+        if step.role != "orchestrator" {
+            return false;
+        }
+        self.orchestrator_steps += 1;
+        let ghost = step.outcome == "ghost" || step.first_refusals.iter().any(|first| is_ghost(&first.code));
+        self.ghosts += u64::from(ghost);
+        if let Some(decision) = &step.decision {
+            *slot(&mut self.decisions, decision) += 1;
+        }
+        ghost
+    }
+
+    fn take_actions(&mut self, step: &StepLine) {
+        for action in &step.actions {
+            *slot(&mut self.verdicts, or_none(&action.verdict)) += 1;
+            if step.outcome != "ok" || action.verdict != "allow" {
+                continue;
+            }
+            *slot(&mut self.actions, or_none(&action.name)) += 1;
+            if action.name == "send_message" {
+                self.take_sent(&action.target);
+            }
+        }
+    }
+
+    /// `m-... Decision to rd, management`, as the ledger has it.
+    fn take_sent(&mut self, target: &str) {
+        let Some((what, to)) = target.rsplit_once(" to ") else { return };
+        let kind = what.split_whitespace().last().unwrap_or_default();
+        for to in to.split(", ") {
+            let key = (kind.to_string(), to.to_string());
+            if self.sent.contains_key(&key) || self.sent.len() < NAMES_MAX {
+                *self.sent.entry(key).or_default() += 1;
+            }
+        }
+    }
+
+    /// Counts an engine call that the wake check made unnecessary.
+    pub fn take_saved(&mut self, at: Time, calls: u64) {
+        self.calls_saved += calls;
+        self.days.entry(at.date_naive()).or_default().calls_saved += calls;
+    }
+
+    /// This and another department's.
+    pub fn merge(&mut self, other: &Stats) {
+        self.runs += other.runs;
+        self.idle_runs += other.idle_runs;
+        self.asking_runs += other.asking_runs;
+        self.idle_usd += other.idle_usd;
+        self.orchestrator_steps += other.orchestrator_steps;
+        self.ghosts += other.ghosts;
+        self.repaired += other.repaired;
+        self.tokens.merge(&other.tokens);
+        self.duration_s += other.duration_s;
+        self.usd += other.usd;
+        self.unknown += other.unknown;
+        self.calls_saved += other.calls_saved;
+        self.waits.merge(&other.waits);
+        self.merge_names(other);
+        for (date, day) in &other.days {
+            self.days.entry(*date).or_default().merge(day);
+        }
+    }
+
+    fn merge_names(&mut self, other: &Stats) {
+        for (mine, theirs) in [
+            (&mut self.by_outcome, &other.by_outcome),
+            (&mut self.steps, &other.steps),
+            (&mut self.by_engine, &other.by_engine),
+        ] {
+            theirs.iter().for_each(|(name, tally)| slot(mine, name).merge(tally));
+        }
+        for (mine, theirs) in [
+            (&mut self.by_kind, &other.by_kind),
+            (&mut self.refusals, &other.refusals),
+            (&mut self.actions, &other.actions),
+            (&mut self.verdicts, &other.verdicts),
+            (&mut self.decisions, &other.decisions),
+        ] {
+            theirs.iter().for_each(|(name, count)| *slot(mine, name) += count);
+        }
+        for (key, count) in &other.sent {
+            *self.sent.entry(key.clone()).or_default() += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
