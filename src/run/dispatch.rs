@@ -177,7 +177,7 @@ impl Shop<'_> {
 
     fn job_environment(&self, run: &str, pipeline: &Pipeline) -> Vec<(OsString, OsString)> {
         let passed =
-            super::ask::PASSED.iter().map(|name| name.to_string()).chain(pipeline.env.iter().cloned());
+            super::client::PASSED.iter().map(|name| name.to_string()).chain(pipeline.env.iter().cloned());
         let mut env: Vec<(OsString, OsString)> = passed
             .filter_map(|name| self.variables.get(&name).map(|value| (name.into(), value.into())))
             .collect();

@@ -4,11 +4,14 @@
 
 pub mod ask;
 mod breaker;
+mod client;
+pub mod closing;
 pub mod cycle;
 pub mod dispatch;
 pub mod finish;
 mod listen;
 mod notify;
+mod reading;
 pub mod recover;
 pub mod requests;
 mod reserve;

@@ -78,7 +78,7 @@ impl Shop<'_> {
             "command": notice.command,
             "at": render_rfc3339((self.now)()),
         });
-        let passed = super::ask::PASSED.iter().chain(&[
+        let passed = super::client::PASSED.iter().chain(&[
             "DISPLAY",
             "WAYLAND_DISPLAY",
             "DBUS_SESSION_BUS_ADDRESS",

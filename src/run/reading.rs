@@ -1,0 +1,209 @@
+//! Reading an answer in the state as it is now: a decision, or actions that are judged and planned.
+
+use super::finish::Settled;
+use super::step::{ReadAnswer, SavedAnswer, saved_time};
+use super::{Result, Shop};
+use crate::domain::action_block::{RawAction, parse_action_block};
+use crate::domain::decision::{Decision, parse_decision};
+use crate::domain::judging::{Bench, judge_answer};
+use crate::domain::ledger::Refusal;
+use crate::domain::message::{Message, Provenance};
+use crate::domain::planning::{Judged, StepFacts, escalation, plan_actions};
+use crate::domain::role::Role;
+use crate::domain::verdict::{Circumstances, Ruling, Verdict};
+use crate::store::charters::LoadedCharter;
+use crate::store::load::Loaded;
+use serde_json::Value;
+
+impl Shop<'_> {
+    /// Reads an answer in the state as it is now.
+    pub fn read_answer(
+        &self,
+        saved: &SavedAnswer,
+        charter: &LoadedCharter,
+        loaded: &Loaded,
+    ) -> Result<ReadAnswer> {
+        let role = Role::parse(&saved.role).unwrap_or(Role::Worker);
+        if role == Role::Orchestrator {
+            return Ok(self.read_decision(saved, loaded));
+        }
+        let raw = match parse_action_block(&saved.said.text, &saved.nonce) {
+            Ok(raw) => raw,
+            Err(faults) => {
+                let refusals = faults
+                    .iter()
+                    .map(|fault| Refusal { code: fault.code().into(), message: fault.to_string() });
+                return Ok(ReadAnswer::Refused {
+                    refusals: refusals.collect(),
+                    ghost: false,
+                    actions: Vec::new(),
+                });
+            }
+        };
+        let actions = raw.iter().map(|entry| entry.value.clone()).collect();
+        let at_hand = saved.item.as_ref().and_then(|id| self.find_at_hand(id, loaded));
+        let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
+        let provenance = self.provenance(at_hand.as_ref(), &raw, loaded);
+        let pending = self.pending_subjects()?;
+        let asked = self.questions_asked()?;
+        let pipelines: Vec<String> = self.settings.pipelines.keys().cloned().collect();
+        let bench = Bench {
+            charter: &charter.rules,
+            at: Circumstances { dept: &self.department.dept, role, provenance, receivers: Some(&receivers) },
+            inbox: &loaded.live.inbox,
+            known: &loaded.live.outbox,
+            at_hand: at_hand.as_ref(),
+            redactor: &self.redactor,
+            ledger: &loaded.ledger,
+            now: (self.now)(),
+            shown: &saved.shown,
+            pipelines: &pipelines,
+            pending: &pending,
+            asked: &asked,
+        };
+        Ok(match judge_answer(&raw, &bench) {
+            Err(refusals) => ReadAnswer::Refused { refusals, ghost: false, actions },
+            Ok(judged) => {
+                let outcome = self.plan(saved, &judged, at_hand.as_ref(), provenance, charter, loaded);
+                ReadAnswer::Settled(Box::new(Settled { decision: None, actions, outcome, provenance }))
+            }
+        })
+    }
+
+    fn plan(
+        &self,
+        saved: &SavedAnswer,
+        judged: &[Judged],
+        at_hand: Option<&Message>,
+        provenance: Provenance,
+        charter: &LoadedCharter,
+        loaded: &Loaded,
+    ) -> crate::domain::planning::Outcome {
+        let known: Vec<Message> = loaded.live.inbox.iter().chain(&loaded.live.outbox).cloned().collect();
+        let curated = [
+            ("memory/MEMORY.md".to_string(), loaded.live.memory.clone()),
+            ("memory/SELF.md".to_string(), loaded.live.style.clone()),
+        ];
+        plan_actions(
+            judged,
+            &StepFacts {
+                dept: &self.department.dept,
+                run: &saved.run,
+                step: saved.step,
+                now: saved_time(saved),
+                at_hand,
+                known: &known,
+                provenance,
+                vouched: None,
+                expires_hours: charter.rules.approval.expires_hours,
+                curated: &curated,
+            },
+        )
+    }
+
+    /// The least trusted of what led to an answer: the message at hand, and every message it refers to. What a
+    /// department makes of a human's words are its own.
+    fn provenance(&self, at_hand: Option<&Message>, raw: &[RawAction], loaded: &Loaded) -> Provenance {
+        let named = raw.iter().filter_map(|entry| entry.value.get("ref").and_then(Value::as_str));
+        let referred = named.filter_map(|id| self.find_at_hand(id, loaded)).map(|message| message.provenance);
+        let led_by = at_hand.map(|message| message.provenance).into_iter().chain(referred);
+        led_by.fold(Provenance::Department, Provenance::max)
+    }
+
+    /// The message at hand: an open one, or for a validator one that was sent.
+    pub fn find_at_hand(&self, id: &str, loaded: &Loaded) -> Option<Message> {
+        loaded.live.inbox.iter().chain(&loaded.live.outbox).find(|message| message.id == id).cloned()
+    }
+
+    fn read_decision(&self, saved: &SavedAnswer, loaded: &Loaded) -> ReadAnswer {
+        let refused = |code: &str, message: String, ghost: bool| ReadAnswer::Refused {
+            refusals: vec![Refusal { code: code.to_string(), message }],
+            ghost,
+            actions: Vec::new(),
+        };
+        let decision = match parse_decision(&saved.said.text) {
+            Ok(decision) => decision,
+            Err(fault) => return refused(fault.code(), fault.to_string(), true),
+        };
+        if let Err((code, message)) = self.check_decision(&decision, loaded) {
+            return refused(code, message, false);
+        }
+        if let Decision::Escalate { reason, .. } = &decision
+            && let Some(kind) = self.redactor.find(reason)
+        {
+            let message = format!("the reason holds what looks like a secret ({kind})");
+            return refused("secret", message, false);
+        }
+        let outcome = match &decision {
+            Decision::Escalate { id, reason } => self.plan_escalation(saved, id, reason, loaded),
+            _ => Default::default(),
+        };
+        let provenance = Provenance::Department;
+        ReadAnswer::Settled(Box::new(Settled {
+            decision: Some(decision),
+            actions: Vec::new(),
+            outcome,
+            provenance,
+        }))
+    }
+
+    pub(super) fn plan_escalation(
+        &self,
+        saved: &SavedAnswer,
+        id: &str,
+        reason: &str,
+        loaded: &Loaded,
+    ) -> crate::domain::planning::Outcome {
+        let ruling = Ruling {
+            verdict: Verdict::Allow,
+            code: "decided",
+            rule: "ESCALATE".to_string(),
+            message: String::new(),
+            hint: None,
+        };
+        let at_hand = self.find_at_hand(id, loaded);
+        let facts = StepFacts {
+            dept: &self.department.dept,
+            run: &saved.run,
+            step: saved.step,
+            now: saved_time(saved),
+            at_hand: at_hand.as_ref(),
+            known: &[],
+            provenance: at_hand.as_ref().map_or(Provenance::Department, |message| message.provenance),
+            vouched: None,
+            expires_hours: 72,
+            curated: &[],
+        };
+        plan_actions(&[Judged { action: escalation(id, reason), ruling }], &facts)
+    }
+
+    /// Whether a decision names something that can be done.
+    pub fn check_decision(
+        &self,
+        decision: &Decision,
+        loaded: &Loaded,
+    ) -> std::result::Result<(), (&'static str, String)> {
+        let open = |id: &str| loaded.live.open_items().find(|message| message.id == id);
+        let not_open =
+            |id: &str| Err(("not_eligible", format!("`{id}` is no open message of this department")));
+        match decision {
+            Decision::Done => Ok(()),
+            Decision::NextWorker(id) | Decision::Escalate { id, .. } if open(id).is_none() => not_open(id),
+            Decision::NextWorkerCeoMode(id) => match open(id) {
+                None => not_open(id),
+                Some(_) if self.department.dept.as_str() != "business" => {
+                    Err(("no_ceo_mode", "ceo mode is for business alone; use NEXT_WORKER".to_string()))
+                }
+                Some(message) if message.kind != "Directive" => Err((
+                    "no_ceo_mode",
+                    format!("`{id}` is a {}, and ceo mode is for a Directive; use NEXT_WORKER", message.kind),
+                )),
+                Some(_) => Ok(()),
+            },
+            Decision::NextValidator(id) if !loaded.live.outbox.iter().any(|message| message.id == *id) => {
+                Err(("not_eligible", format!("`{id}` is no message of the outbox shown here")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
