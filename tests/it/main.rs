@@ -28,6 +28,7 @@ mod desk;
 mod engines;
 mod evil;
 mod fake;
+mod fuzz;
 mod gate;
 mod history;
 mod house;
