@@ -4,6 +4,7 @@ use super::app::{App, Result};
 use crate::domain::budget::{Book, Limit, Scope, Spend, Unit, earliest, limits_for, limits_of};
 use crate::domain::time::render_rfc3339;
 use crate::ui::Answer;
+use crate::ui::bar::render_gauge;
 use crate::ui::table::render_table;
 use serde_json::json;
 
@@ -82,6 +83,5 @@ fn number(unit: Unit, value: f64) -> String {
 }
 
 fn bar(share: f64) -> String {
-    let full = (share * 10.0).round().clamp(0.0, 10.0) as usize;
-    format!("{}{} {:>3.0}%", "#".repeat(full), ".".repeat(10 - full), share * 100.0)
+    format!("{} {:>3.0}%", render_gauge(share, 10), (share * 100.0).floor())
 }

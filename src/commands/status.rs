@@ -1,23 +1,32 @@
-//! `harness status`: what needs the human, then the gate and the departments.
+//! `harness status`: what needs the human, then the gate, the budgets and the departments.
 
 use super::app::{App, Result};
-use super::charter::standing_warning;
-use crate::domain::id::Dept;
-use crate::domain::request::{RequestKind, RequestStatus};
+use crate::domain::budget::Unit;
+use crate::domain::stats::is_bad;
 use crate::domain::text::one_line;
-use crate::domain::time::render_age;
-use crate::store::org::{Department, Org};
-use crate::ui::table::render_table;
-use crate::ui::{Answer, bold};
-use serde_json::json;
+use crate::domain::time::{Time, parse_rfc3339, render_age, render_elapsed, render_rfc3339};
+use crate::run::survey::{DeptView, Need, Spent, Survey, Surveyor};
+use crate::ui::bar::render_gauge;
+use crate::ui::table::{Align, Cell, render_columns};
+use crate::ui::wrap::render_wrapped;
+use crate::ui::{Answer, BAD, BUSY, GOOD, WAITS, bold, faint};
+use serde_json::{Value, json};
+
+const GAUGE: usize = 10;
+const SMALL_GAUGE: usize = 6;
+/// Columns of a need's age.
+const AGE: usize = 5;
 
 /// Show how the organisation is
 ///
-/// It begins with what needs you: a row each, with the reason and the one command that deals with it. Then the gate,
-/// and a line for each department. `harness` alone does the same.
+/// It begins with what needs you: a row each, with its age, the reason, and the one command that deals with it. Then the
+/// gate, the last pulse of `harness tick`, today's spending against the budget, and a line for each department: its state,
+/// open mail, how its last run ended, when it is due next, and how much of its day's budget is used. A run under way
+/// shows how long it has taken and the last line of its output. `harness` alone does the same.
 ///
 /// Examples:
 ///   harness status
+///   harness status business
 ///   harness status --json
 #[derive(Debug, Default, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -27,168 +36,189 @@ pub struct StatusArgs {
     dept: Option<String>,
 }
 
-/// One thing that waits for a person.
-struct Need {
-    dept: String,
-    what: String,
-    command: String,
-}
-
-/// One department, as far as it could be read.
-struct Row {
-    dept: Dept,
-    open: usize,
-    oldest: String,
-    quarantined: usize,
-    accepted: bool,
-}
-
 pub fn run(args: &StatusArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
-    let depts = match &args.dept {
-        Some(name) => vec![app.department(&org, name)?.dept],
-        None => org.departments()?.departments,
-    };
-    let gate = org.gate();
-    let mut needs = Vec::new();
-    if !gate.is_open() {
-        let what = format!("the gate is {}: {}", gate.words(), gate.reason);
-        needs.push(Need { dept: String::new(), what, command: "harness gate enable".to_string() });
-    }
-    for (name, why) in org.departments()?.passed_over {
-        let command = format!("ls -ld {}", shell_word(&org.root.join(&name).display().to_string()));
-        needs.push(Need { dept: String::new(), what: format!("{name} was passed over: {why}"), command });
-    }
-    let mut rows = Vec::new();
-    for dept in depts {
-        if let Some(department) = org.department(&dept)? {
-            rows.push(look(app, &org, &department, &mut needs));
-        }
-    }
-    let text = render(app, &gate, &needs, &rows);
+    let only = args.dept.as_ref().map(|name| app.department(&org, name)).transpose()?;
+    let now = app.ctx.now();
+    let surveyor = Surveyor { org: &org, key: app.key().ok(), now };
+    let survey = surveyor.survey(only.as_ref().map(|department| &department.dept))?;
+    let text = render(&survey, now, app.ui.width());
     let data = json!({
         "root": org.root.path(),
-        "gate": gate,
-        "needs_you": needs.iter().map(|need| json!({"dept": need.dept, "what": need.what, "command": need.command})).collect::<Vec<_>>(),
-        "departments": rows.iter().map(|row| json!({
-            "dept": row.dept,
-            "open_messages": row.open,
-            "quarantined": row.quarantined,
-            "accepted": row.accepted,
-        })).collect::<Vec<_>>(),
+        "gate": survey.gate,
+        "last_pulse": survey.pulse.map(render_rfc3339),
+        "budget": survey.spent.iter().map(spent_json).collect::<Vec<_>>(),
+        "needs_you": survey.needs.iter().map(|need| need_json(need, now)).collect::<Vec<_>>(),
+        "departments": survey.departments.iter().map(|view| view_json(view, now)).collect::<Vec<_>>(),
     });
     Ok(Answer::new("harness.status/1", data, text))
 }
 
-/// A path as a shell takes it.
-fn shell_word(path: &str) -> String {
-    let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
-    if plain { path.to_string() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+fn need_json(need: &Need, now: Time) -> Value {
+    json!({
+        "dept": need.dept, "what": need.what, "command": need.command, "id": need.id,
+        "since": need.since.map(render_rfc3339), "age_s": need.since.map(|since| (now - since).num_seconds().max(0)),
+    })
 }
 
-/// What one department says. One that can't be read is a need of its own, and hides no other.
-fn look(app: &App<'_>, org: &Org, department: &Department, needs: &mut Vec<Need>) -> Row {
-    let dept = &department.dept;
-    let mut row =
-        Row { dept: dept.clone(), open: 0, oldest: "-".to_string(), quarantined: 0, accepted: false };
-    let mut need = |what: String, command: String| needs.push(Need { dept: dept.to_string(), what, command });
-    match department.inbox() {
-        Ok(mail) => {
-            row.open = mail.messages.len();
-            if let Some(first) = mail.messages.first() {
-                row.oldest = render_age(first.message.created, app.ctx.now());
-            }
-            for file in mail.unreadable {
-                need(
-                    format!("inbox/{} is not a message: {}", file.file, file.why),
-                    format!("harness inbox {dept}"),
-                );
-            }
-        }
-        Err(error) => need(error.to_string(), format!("harness inbox {dept}")),
-    }
-    match (department.charter(), standing_warning(org, department)) {
-        (Err(error), _) => {
-            need(format!("{error}; everything is refused"), format!("harness charter check {dept}"));
-        }
-        (Ok(_), Ok(None)) => row.accepted = true,
-        (Ok(_), Ok(Some(_))) => need(
-            "its charter, playbook or prompts are not accepted".to_string(),
-            format!("harness charter accept {dept}"),
-        ),
-        (Ok(_), Err(error)) => need(error.cause.to_string(), format!("harness charter accept {dept}")),
-    }
-    waiting(app, department, &mut need);
-    let quarantine =
-        department.dir.find(".harness/quarantine").and_then(|dir| dir.map(|dir| dir.list()).transpose());
-    if let Ok(Some(entries)) = quarantine {
-        row.quarantined = entries.iter().filter(|entry| !entry.name.ends_with(".reason")).count();
-    }
-    if row.quarantined > 0 {
-        let path = department.dir.join(".harness/quarantine");
-        need(
-            format!("{} set aside in quarantine", row.quarantined),
-            format!("ls {}", shell_word(&path.display().to_string())),
-        );
-    }
-    row
+fn spent_json(spent: &Spent) -> Value {
+    json!({
+        "limit": spent.limit.key(), "most": spent.limit.most, "spent": spent.used.spent,
+        "reserved": spent.used.reserved,
+    })
 }
 
-/// What waits for a word of the human, and why the department does not run.
-fn waiting(app: &App<'_>, department: &Department, need: &mut impl FnMut(String, String)) {
-    let dept = &department.dept;
-    if let Ok(Some(blocked)) = department.blocked() {
-        need(format!("blocked: {}", blocked.reason), format!("harness recover {dept} --unblock"));
-    }
-    if let Ok(Some(paused)) = department.paused() {
-        need(format!("paused by {}: {}", paused.by, paused.reason), format!("harness resume {dept}"));
-    }
-    let Ok(key) = app.key() else { return };
-    for kind in RequestKind::ALL {
-        let Ok(found) = department.requests(kind, &key) else { continue };
-        for (file, why) in found.refused {
-            need(format!("{}/{file} counts for nothing: {why}", kind.folder()), "harness verify".to_string());
-        }
-        for request in found.requests.iter().filter(|request| request.status == RequestStatus::Pending) {
-            let id = &request.id;
-            let age = render_age(request.created, app.ctx.now());
-            let (what, command) = match kind {
-                RequestKind::Approval => ("wants to", format!("harness approvals show {id}")),
-                RequestKind::Question => ("asks", format!("harness questions answer {id} TEXT")),
-                RequestKind::Escalation => {
-                    ("escalates", format!("harness escalations resolve {id} --why TEXT"))
-                }
-            };
-            let action = request.text("action").map(|action| format!(" {action}:")).unwrap_or_default();
-            let reasoning = crate::domain::text::one_line(request.reasoning(), 200);
-            need(format!("{what}{action} {reasoning} ({age})"), command);
-        }
-    }
-}
-
-fn render(app: &App<'_>, gate: &crate::domain::gate::Gate, needs: &[Need], rows: &[Row]) -> String {
-    let mut text = String::new();
-    if needs.is_empty() {
-        text.push_str("Nothing needs you.\n");
-    } else {
-        text.push_str(&format!("{}\n", bold(&format!("Needs you ({})", needs.len()))));
-        for need in needs {
-            let dept = if need.dept.is_empty() { String::new() } else { format!("{}: ", need.dept) };
-            text.push_str(&format!(
-                "  {dept}{}\n    {}\n",
-                one_line(&need.what, 300),
-                one_line(&need.command, 300)
-            ));
-        }
-    }
-    text.push_str(&format!("\nGate: {}\n\n", gate.words()));
-    let table: Vec<Vec<String>> = rows
+fn view_json(view: &DeptView, now: Time) -> Value {
+    let live: Vec<Value> = view
+        .live
         .iter()
-        .map(|row| {
-            let accepted = if row.accepted { "yes" } else { "no" };
-            vec![row.dept.to_string(), row.open.to_string(), row.oldest.clone(), accepted.to_string()]
+        .map(|run| {
+            json!({
+                "run": run.run, "kind": run.kind, "role": run.role, "pid": run.pid, "last_line": run.last_line,
+                "started": run.started.map(render_rfc3339),
+                "elapsed_s": run.started.map(|started| (now - started).num_seconds().max(0)),
+            })
         })
         .collect();
-    text.push_str(&render_table(&["DEPARTMENT", "OPEN", "OLDEST", "ACCEPTED"], &table, app.ui.width()));
+    json!({
+        "dept": view.dept,
+        "state": state(view, now).0,
+        "open_messages": view.open,
+        "oldest_message": view.oldest.map(render_rfc3339),
+        "quarantined": view.quarantined,
+        "accepted": view.accepted,
+        "paused": view.paused,
+        "blocked": view.blocked,
+        "waiting": view.waiting,
+        "auto_loop": view.auto_loop,
+        "interval_s": view.interval_s,
+        "last_run": view.last.first(),
+        "active_runs": live,
+        "budget": view.spent.iter().map(spent_json).collect::<Vec<_>>(),
+    })
+}
+
+/// A department's state in a word or two, and how it looks where there is colour.
+pub fn state(view: &DeptView, now: Time) -> (String, Option<anstyle::Style>) {
+    if let Some(run) = view.live.first() {
+        let since = run.started.map(|started| render_elapsed((now - started).num_seconds()));
+        return (format!("running {}", since.unwrap_or_default()).trim_end().to_string(), Some(BUSY));
+    }
+    let failing = view.last.len() >= 3 && view.last.iter().all(|run| is_bad(&run.outcome));
+    let (word, style) = match view {
+        view if view.blocked => ("blocked", Some(BAD)),
+        view if !view.accepted => ("not accepted", Some(BAD)),
+        view if view.paused => ("paused", None),
+        _ if failing => ("failing", Some(BAD)),
+        view if view.waiting > 0 => ("waits for you", Some(WAITS)),
+        view if view.open > 0 => ("has mail", None),
+        _ => ("idle", Some(GOOD)),
+    };
+    (word.to_string(), style)
+}
+
+fn render(survey: &Survey, now: Time, columns: usize) -> String {
+    let mut text = needs(&survey.needs, now, columns);
+    text.push_str(&format!("\nGate: {}", survey.gate.words()));
+    match survey.pulse {
+        Some(pulse) => text.push_str(&format!("   Last pulse: {} ago\n", render_age(pulse, now))),
+        None => text.push_str("   Last pulse: never\n"),
+    }
+    text.push_str(&budgets(&survey.spent, columns));
+    text.push('\n');
+    text.push_str(&departments(&survey.departments, now, columns));
     text
+}
+
+fn needs(needs: &[Need], now: Time, columns: usize) -> String {
+    if needs.is_empty() {
+        return "Nothing needs you.\n".to_string();
+    }
+    let mut text = format!("{}\n", bold(&format!("Needs you ({})", needs.len())));
+    for need in needs {
+        let age = need.since.map(|since| render_age(since, now)).unwrap_or_default();
+        let dept = if need.dept.is_empty() { String::new() } else { format!("{}: ", need.dept) };
+        let what = format!("{dept}{}", one_line(&need.what, 300));
+        text.push_str(&render_wrapped(&format!("{age:>AGE$}  "), &what, columns));
+        text.push_str(&format!("{:AGE$}  {}\n", "", faint(&one_line(&need.command, 300))));
+    }
+    text
+}
+
+/// The organisation's limits, those of a span on one line.
+fn budgets(spent: &[Spent], columns: usize) -> String {
+    let mut spans: Vec<(&str, Vec<String>)> = Vec::new();
+    for one in spent {
+        let span = one.limit.span.name();
+        match spans.iter_mut().find(|(name, _)| *name == span) {
+            Some((_, amounts)) => amounts.push(amount(one)),
+            None => spans.push((span, vec![amount(one)])),
+        }
+    }
+    let lines = spans.iter().map(|(span, amounts)| {
+        let head = if *span == "day" { "Today: ".to_string() } else { format!("This {span}: ") };
+        // A gap that no amount has inside keeps each of them whole.
+        let amounts: Vec<String> = amounts.iter().map(|amount| amount.replace(' ', "\u{a0}")).collect();
+        render_wrapped(&head, &amounts.join(" \u{a0} "), columns).replace('\u{a0}', " ")
+    });
+    lines.collect()
+}
+
+fn amount(spent: &Spent) -> String {
+    let limit = &spent.limit;
+    let all = spent.used.spent + spent.used.reserved;
+    let amount = match limit.unit {
+        Unit::Usd => format!("{all:.2} of {:.2} USD", limit.most),
+        Unit::Tokens => format!("{all:.0} of {:.0} tokens", limit.most),
+        Unit::Runs => format!("{all:.0} of {:.0} runs", limit.most),
+    };
+    format!("{amount} {}", gauge(spent, GAUGE))
+}
+
+fn gauge(spent: &Spent, columns: usize) -> String {
+    format!("{} {:>3.0}%", render_gauge(spent.share(), columns), (spent.share() * 100.0).floor())
+}
+
+fn departments(views: &[DeptView], now: Time, columns: usize) -> String {
+    let rows: Vec<Vec<Cell>> = views.iter().map(|view| row(view, now, columns)).collect();
+    let headings = [
+        ("DEPARTMENT", Align::Left),
+        ("STATE", Align::Left),
+        ("MAIL", Align::Right),
+        ("LAST RUN", Align::Left),
+        ("NEXT", Align::Left),
+        ("DAY'S BUDGET", Align::Left),
+    ];
+    let table = render_columns(&headings, &rows, columns);
+    let mut lines = table.lines();
+    let mut text = lines.next().map(|line| format!("{line}\n")).unwrap_or_default();
+    for (line, view) in lines.zip(views) {
+        text.push_str(&format!("{line}\n"));
+        for run in &view.live {
+            let said = if run.last_line.is_empty() { "no output yet" } else { &run.last_line };
+            let line = format!("  {} of {}: {said}", run.role, run.run);
+            text.push_str(&format!("{}\n", faint(&one_line(&line, columns.max(20)))));
+        }
+    }
+    text
+}
+
+fn row(view: &DeptView, now: Time, columns: usize) -> Vec<Cell> {
+    let (word, style) = state(view, now);
+    let state = style.map_or_else(|| Cell::from(word.as_str()), |style| Cell::styled(word.as_str(), style));
+    let last = view.last.first().map(|run| {
+        let age = parse_rfc3339(&run.at).map(|at| format!(" {} ago", render_age(at, now)));
+        let text = format!("{}{}", run.outcome, age.unwrap_or_default());
+        if is_bad(&run.outcome) { Cell::styled(text, BAD) } else { Cell::from(text) }
+    });
+    let next = if view.auto_loop { format!("every {}s", view.interval_s) } else { "by hand".to_string() };
+    let fullest = view.spent.iter().max_by(|a, b| a.share().total_cmp(&b.share()));
+    vec![
+        Cell::from(one_line(view.dept.as_str(), (columns / 4).max(12))),
+        state,
+        Cell::from(view.open.to_string()),
+        last.unwrap_or_else(|| Cell::from("never")),
+        Cell::from(next),
+        fullest.map_or_else(|| Cell::from("-"), |spent| Cell::from(gauge(spent, SMALL_GAUGE))),
+    ]
 }

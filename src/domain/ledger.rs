@@ -137,6 +137,17 @@ fn parse_line(text: &str) -> Option<Line> {
     serde_json::from_str(text).ok()
 }
 
+/// The line of a run; a step's line is not looked into where its opening tells what it is.
+pub fn parse_run(text: &str) -> Option<RunLine> {
+    if text.starts_with(STEP_OPENS) {
+        return None;
+    }
+    match parse_line(text) {
+        Some(Line::Run(run)) => Some(run),
+        _ => None,
+    }
+}
+
 /// A line as it is written.
 pub fn render_line(line: &Line) -> String {
     // Values of these types always have a JSON form.

@@ -52,6 +52,17 @@ pub fn render_span(seconds: i64) -> String {
     }
 }
 
+/// A span that goes on, in up to two units: `40s`, `1m12s`, `3h05m`, `2d04h`.
+pub fn render_elapsed(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
 /// A span such as `45s`, `90m`, `3h` or `2d`, in seconds.
 pub fn parse_span(text: &str) -> Option<i64> {
     let text = text.trim();
@@ -106,6 +117,16 @@ mod tests {
         check("2026-11-17T21:42:01Z", "3h");
         check("2026-11-06T00:42:01Z", "12d");
         check("2027-01-01T00:00:00Z", "0s");
+    }
+
+    #[test]
+    fn elapsed_time_has_two_units() {
+        let check = |seconds: i64, text: &str| assert_eq!(render_elapsed(seconds), text);
+        check(-5, "0s");
+        check(59, "59s");
+        check(72, "1m12s");
+        check(11_100, "3h05m");
+        check(187_200, "2d04h");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod requests;
 mod reserve;
 pub mod step;
 pub mod stop;
+pub mod survey;
 pub mod verify;
 
 use crate::domain::event::{Event, Sink};

@@ -7,6 +7,7 @@ use crate::domain::config::{DirectorConfig, parse_config};
 use crate::domain::gate::{Gate, newer_gate, parse_gate};
 use crate::domain::id::Dept;
 use crate::domain::settings::{Settings, parse_settings};
+use crate::domain::time::Time;
 use std::path::Path;
 
 /// The largest settings file that is read.
@@ -90,6 +91,12 @@ impl Org {
                 gate
             }
         }
+    }
+
+    /// When `alive` was last touched; none where it never was.
+    pub fn last_pulse(&self) -> Option<Time> {
+        let stat = self.own.stat("alive").ok().flatten()?;
+        chrono::DateTime::from_timestamp(stat.modified_s, stat.modified_ns)
     }
 
     /// Sets the gate. One that a newer program wrote is not opened by this one; closing it is always right.

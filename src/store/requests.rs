@@ -25,11 +25,34 @@ impl Department {
 
     /// Every request of one kind.
     pub fn requests(&self, kind: RequestKind, key: &Key) -> Result<Requests> {
+        self.requests_where(kind, key, &|_| true)
+    }
+
+    /// Those that wait, and those that can't be read. One whose front matter says that it is resolved is passed over
+    /// before its signature is looked at: there may be years of them, and `verify` looks at all.
+    pub fn pending_requests(&self, kind: RequestKind, key: &Key) -> Result<Requests> {
+        self.requests_where(kind, key, &|text| !is_resolved(text))
+    }
+
+    fn requests_where(
+        &self,
+        kind: RequestKind,
+        key: &Key,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Requests> {
         let mut found = Requests::default();
         let Some(dir) = self.dir.find(kind.folder())? else { return Ok(found) };
+        let sign = self.signer(key, kind);
         for entry in dir.list()? {
             let Some(id) = entry.name.strip_suffix(".md") else { continue };
-            match self.request(kind, id, key) {
+            let read = dir.read(&entry.name, REQUEST_MAX);
+            let parsed = read.and_then(|text| match text.filter(|text| wanted(&text.text)) {
+                Some(text) => parse_request(&text.text, id, &sign)
+                    .map(Some)
+                    .map_err(|what| StoreError::format(dir.join(&entry.name), what)),
+                None => Ok(None),
+            });
+            match parsed {
                 Ok(Some(request)) => found.requests.push(request),
                 Ok(None) => {}
                 Err(error) => found.refused.push((entry.name.clone(), error.fault.to_string())),
@@ -73,4 +96,13 @@ impl Department {
             _ => true,
         }
     }
+}
+
+/// Whether a request's front matter has a resolution, with a signature under it. One without is a forgery to be named.
+fn is_resolved(text: &str) -> bool {
+    let split = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    let Some((front, _)) = split else { return false };
+    let value = |key: &str| front.lines().find_map(|line| line.strip_prefix(key));
+    let words = ["approved", "rejected", "expired", "answered", "resolved"];
+    value("status: ").is_some_and(|status| words.contains(&status)) && value("resolution_mac: ").is_some()
 }

@@ -4,7 +4,8 @@ use super::charters::write_json;
 use super::dir::EntryKind;
 use super::fault::{Fault, Result, StoreError};
 use super::org::Department;
-use crate::domain::ledger::{Line, render_line, written_order};
+use super::tail::{Backwards, read_tail};
+use crate::domain::ledger::{Line, RunLine, parse_run, render_line, written_order};
 use crate::domain::record::ledger_line;
 use crate::domain::time::{Time, render_ts};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,10 @@ use std::io::Write;
 /// The folder of records.
 pub const RECORDS: &str = ".harness/director-runs";
 const ACTIVE: &str = "active.json";
+/// How much of the ledger's end is looked at for the last runs, piece by piece.
+const RUNS_BLOCK: u64 = 4 * 1024;
+const RUNS_BLOCKS: usize = 64;
+const LIVE_TAIL: u64 = 4 * 1024;
 /// The largest record that is read.
 const RECORD_MAX: u64 = 64 * 1024 * 1024;
 
@@ -107,6 +112,29 @@ impl Department {
         let text: String = lines.iter().map(render_line).collect();
         own.create("runs.jsonl", text.as_bytes())?;
         Ok(Some(lines.len()))
+    }
+
+    /// The last runs in the ledger, newest first; only its end is read.
+    pub fn last_runs(&self, most: usize) -> Result<Vec<RunLine>> {
+        let own = self.dir.find(".harness")?;
+        let opened = own.map(|own| Backwards::open(&own, "runs.jsonl")).transpose()?.flatten();
+        let Some(mut log) = opened else { return Ok(Vec::new()) };
+        let (mut runs, mut blocks) = (Vec::new(), 0);
+        while runs.len() < most
+            && blocks < RUNS_BLOCKS
+            && let Some(block) = log.read_block(RUNS_BLOCK)?
+        {
+            blocks += 1;
+            runs.extend(block.lines().rev().filter_map(parse_run).take(most - runs.len()));
+        }
+        Ok(runs)
+    }
+
+    /// The last line of the running step's output that says anything.
+    pub fn live_line(&self) -> String {
+        let own = self.dir.find(".harness").ok().flatten();
+        let tail = own.and_then(|own| read_tail(&own, "live.log", LIVE_TAIL).ok()).unwrap_or_default();
+        tail.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_string()
     }
 
     pub fn append_worker_log(&self, entry: &str) -> Result<()> {

@@ -17,18 +17,13 @@ pub fn render_bar(share: f64, columns: usize) -> String {
     bar
 }
 
-/// A bar with its empty part, always `columns` wide: how much of a limit is used.
+/// A bar with its empty part, always `columns` wide: how much of a limit is used. Only one that is used up looks full.
 pub fn render_gauge(share: f64, columns: usize) -> String {
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 };
-    let mut full = (share * columns as f64).round() as usize;
-    if share > 0.0 {
-        full = full.max(1);
-    }
-    // Only a limit that is used up looks full.
-    if share < 1.0 {
-        full = full.min(columns.saturating_sub(1));
-    }
-    format!("{}{}", "█".repeat(full), "░".repeat(columns - full))
+    let share = if share.is_finite() { share } else { 1.0 };
+    let most = (columns as f64 - 0.125) / columns as f64;
+    let bar = render_bar(if share < 1.0 { share.min(most) } else { 1.0 }, columns);
+    let rest = columns.saturating_sub(bar.chars().count());
+    format!("{bar}{}", "░".repeat(rest))
 }
 
 #[cfg(test)]
@@ -51,9 +46,9 @@ mod tests {
     fn only_what_is_used_up_looks_full() {
         let check = |share: f64, gauge: &str| assert_eq!(render_gauge(share, 5), gauge, "{share}");
         check(0.0, "░░░░░");
-        check(0.01, "█░░░░");
-        check(0.5, "███░░");
-        check(0.99, "████░");
+        check(0.001, "▏░░░░");
+        check(0.5, "██▌░░");
+        check(0.999, "████▉");
         check(1.0, "█████");
         check(f64::INFINITY, "█████");
     }

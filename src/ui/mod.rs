@@ -238,6 +238,12 @@ fn terminal_width() -> Option<usize> {
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
+/// How states look where there is colour; the word beside always says the same.
+pub const GOOD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+pub const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red)));
+pub const WAITS: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
+pub const BUSY: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Blue)));
+
 /// Bold, where there is colour.
 pub fn bold(text: &str) -> String {
     let bold = Style::new().bold();

@@ -34,14 +34,15 @@ fn five_departments_stand_and_say_what_to_do_next() {
         "
         Nothing needs you.
 
-        Gate: enabled (open)
+        Gate: enabled (open)   Last pulse: never
+        Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  OPEN  OLDEST  ACCEPTED
-        business    0     -       yes
-        management  0     -       yes
-        marketing   0     -       yes
-        rd          0     -       yes
-        technology  0     -       yes
+        DEPARTMENT  STATE  MAIL  LAST RUN  NEXT     DAY'S BUDGET
+        business    idle      0  never     by hand  ░░░░░░   0%
+        management  idle      0  never     by hand  ░░░░░░   0%
+        marketing   idle      0  never     by hand  ░░░░░░   0%
+        rd          idle      0  never     by hand  ░░░░░░   0%
+        technology  idle      0  never     by hand  ░░░░░░   0%
         ",
     );
 }
@@ -138,13 +139,14 @@ fn prompts_that_came_with_the_folder_are_not_accepted_either() {
     run.then().run(["status", "rd"]).stdout(
         "
         Needs you (1)
-          rd: its charter, playbook or prompts are not accepted
-            harness charter accept rd
+               rd: its charter, playbook or prompts are not accepted
+               harness charter accept rd
 
-        Gate: enabled (open)
+        Gate: enabled (open)   Last pulse: never
+        Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  OPEN  OLDEST  ACCEPTED
-        rd          0     -       no
+        DEPARTMENT  STATE         MAIL  LAST RUN  NEXT     DAY'S BUDGET
+        rd          not accepted     0  never     by hand  ░░░░░░   0%
         ",
     );
 }

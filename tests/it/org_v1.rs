@@ -22,14 +22,15 @@ fn its_status_is_whole() {
         "
         Nothing needs you.
 
-        Gate: enabled (open)
+        Gate: enabled (open)   Last pulse: never
+        Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  OPEN  OLDEST  ACCEPTED
-        business    2     0s      yes
-        management  0     -       yes
-        marketing   0     -       yes
-        rd          1     0s      yes
-        technology  0     -       yes
+        DEPARTMENT  STATE     MAIL  LAST RUN  NEXT     DAY'S BUDGET
+        business    has mail     2  never     by hand  ░░░░░░   0%
+        management  idle         0  never     by hand  ░░░░░░   0%
+        marketing   idle         0  never     by hand  ░░░░░░   0%
+        rd          has mail     1  never     by hand  ░░░░░░   0%
+        technology  idle         0  never     by hand  ░░░░░░   0%
         ",
     );
 }

@@ -218,13 +218,15 @@ fn a_newer_gate_is_closed() {
     let run = sandbox.run(["status"]).stdout(
         "
         Needs you (1)
-          the gate is tripped (closed): gate.json has schema 2, and this program knows 1
-            harness gate enable
+               the gate is tripped (closed): gate.json has schema 2, and this program
+               knows 1
+               harness gate enable
 
-        Gate: tripped (closed)
+        Gate: tripped (closed)   Last pulse: never
+        Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  OPEN  OLDEST  ACCEPTED
-        rd          0     -       yes
+        DEPARTMENT  STATE  MAIL  LAST RUN  NEXT     DAY'S BUDGET
+        rd          idle      0  never     by hand  ░░░░░░   0%
         ",
     );
     let run = run.then().run(["gate", "enable"]).status(1);

@@ -1,6 +1,10 @@
 //! `status`: what needs the human comes first, with the one command that deals with it.
 
+use crate::desk::{MARK, SEND, acts, business, with, worker};
+use crate::history::with_history;
+use crate::outcome::until;
 use crate::sandbox::Sandbox;
+use crate::snapshot;
 
 #[test]
 fn what_needs_the_human_comes_first() {
@@ -15,30 +19,32 @@ fn what_needs_the_human_comes_first() {
         .edit("org-rd/charter.toml", "agents_max = 8", "agents_max = 9")
         .file("org-ops/charter.md", "Short.\n")
         .file("org-Bad Name/x", "")
-        .link("org-linked", "org-rd");
+        .link("org-linked", "org-rd")
+        .env("COLUMNS", "300");
     sandbox.run(["status"]).stdout(
         "
         Needs you (7)
-          the gate is tripped (closed): gate.json is missing
-            harness gate enable
-          org-Bad Name was passed over: not a department name
-            ls -ld '[ROOT]/org-Bad Name'
-          org-linked was passed over: a link is not followed
-            ls -ld [ROOT]/org-linked
-          ops: can't read [ROOT]/org-ops/charter.md: its prose has 6 characters; a charter that says less than 100 refuses everything; everything is refused
-            harness charter check ops
-          rd: inbox/bad.md is not a message: line 1: the front matter that opens with `---` is never closed
-            harness inbox rd
-          rd: its charter, playbook or prompts are not accepted
-            harness charter accept rd
-          rd: 1 set aside in quarantine
-            ls [ROOT]/org-rd/.harness/quarantine
+               the gate is tripped (closed): gate.json is missing
+               harness gate enable
+               org-Bad Name was passed over: not a department name
+               ls -ld '[ROOT]/org-Bad Name'
+               org-linked was passed over: a link is not followed
+               ls -ld [ROOT]/org-linked
+               ops: can't read [ROOT]/org-ops/charter.md: its prose has 6 characters; a charter that says less than 100 refuses everything; everything is refused
+               harness charter check ops
+               rd: inbox/bad.md is not a message: line 1: the front matter that opens with `---` is never closed
+               harness inbox rd
+               rd: its charter, playbook or prompts are not accepted
+               harness charter accept rd
+               rd: 1 set aside in quarantine
+               ls [ROOT]/org-rd/.harness/quarantine
 
-        Gate: tripped (closed)
+        Gate: tripped (closed)   Last pulse: never
+        Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  OPEN  OLDEST  ACCEPTED
-        ops         0     -       no
-        rd          1     3h      no
+        DEPARTMENT  STATE         MAIL  LAST RUN  NEXT     DAY'S BUDGET
+        ops         not accepted     0  never     by hand  ░░░░░░   0%
+        rd          not accepted     1  never     by hand  ░░░░░░   0%
         ",
     );
 }
@@ -46,11 +52,17 @@ fn what_needs_the_human_comes_first() {
 #[test]
 fn one_department_can_be_asked_for() {
     let sandbox = Sandbox::new().organisation();
-    let run = sandbox.run(["status", "rd"]);
-    let run = run.stdout("Nothing needs you.\n\nGate: enabled (open)\n\nDEPARTMENT  OPEN  OLDEST  ACCEPTED\nrd          0     -       yes\n");
-    let data = run.then().run(["status", "rd", "--json"]).json()["data"].clone();
+    let text = sandbox.run(["status", "rd"]).take_stdout();
+    assert!(text.starts_with("Nothing needs you.\n\nGate: enabled (open)"), "{text}");
+    assert!(text.contains("\nrd  ") && !text.contains("business"), "{text}");
+}
+
+#[test]
+fn one_department_as_json() {
+    let data = Sandbox::new().organisation().run(["status", "rd", "--json"]).json()["data"].clone();
     assert_eq!(data["departments"].as_array().unwrap().len(), 1);
     assert_eq!(data["gate"]["state"], "enabled");
+    assert_eq!(data["departments"][0]["state"], "idle");
 }
 
 #[test]
@@ -58,4 +70,58 @@ fn harness_alone_is_status() {
     let sandbox = Sandbox::new().dept("rd");
     let status = sandbox.start(&["status"]).finish().take_stdout();
     sandbox.run([]).stdout(&status);
+}
+
+/// An approval that waits, a department that fails, one that is paused, one with a past.
+#[test]
+fn it_fits_and_reads_at_any_width() {
+    let low = with(SEND, "confidence", "10");
+    let sandbox = worker(business().reply(&acts(&[&low, MARK]))).then();
+    let ledger = sandbox.read("org-business/.harness/runs.jsonl");
+    let sandbox = with_history(sandbox, 3).file("org-business/.harness/runs.jsonl", &ledger);
+    let run = sandbox.run(["pause", "rd", "--why", "the lab moves house"]).any_stdout();
+    let failed = run
+        .read("org-marketing/.harness/runs.jsonl")
+        .replace("\"outcome\":\"done\"", "\"outcome\":\"failed\"");
+    let sandbox = run.then().file("org-marketing/.harness/runs.jsonl", &failed);
+    let sandbox = sandbox.now("2026-11-18T01:12:01Z");
+    snapshot::at_widths(&sandbox, "status", &["status"]);
+    let data = sandbox.start(&["status", "--json"]).finish().json()["data"].clone();
+    let approval =
+        data["needs_you"].as_array().unwrap().iter().find(|need| need["id"] != serde_json::Value::Null);
+    assert_eq!(approval.unwrap()["age_s"], 1_800, "{data}");
+}
+
+#[test]
+fn a_run_under_way_shows_how_long_and_what_it_said_last() {
+    let sandbox = business();
+    let go = sandbox.dir().join("go");
+    let slow = format!(
+        "echo 'Half of them are old.'; while [ ! -e '{}' ]; do sleep 0.02; done; echo DONE",
+        go.display()
+    );
+    let sandbox = sandbox.settings(&format!(
+        "[engines.slow]\npreset = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"{slow}\"]\n"
+    ));
+    let mut run = sandbox.start(&["run-loop", "business", "--engine", "slow"]);
+    let later = sandbox.clone().now("2026-11-18T00:43:13Z");
+    until("the last line is shown", || {
+        let text = later.start(&["status", "business"]).finish().take_stdout();
+        text.contains("running 1m12s") && text.contains("Half of them are old.") || run.ended()
+    });
+    assert!(!run.ended());
+    std::fs::write(go, "").unwrap();
+    drop(run.finish().any_stdout().any_stderr());
+}
+
+/// A request that somebody resolved by hand is named, though only what is pending is read whole.
+#[test]
+fn a_forged_resolution_is_named() {
+    let low = with(SEND, "confidence", "10");
+    let sandbox = worker(business().reply(&acts(&[&low, MARK]))).then();
+    let name = sandbox.folder("org-business/approvals").into_keys().next().unwrap();
+    let sandbox =
+        sandbox.edit(&format!("org-business/approvals/{name}"), "status: pending", "status: approved");
+    let text = sandbox.start(&["status"]).finish().take_stdout();
+    assert!(text.contains("counts for nothing"), "{text}");
 }

@@ -1,0 +1,199 @@
+//! The organisation at a glance: what needs the human, and how each department is.
+//!
+//! `status`, `report` and `top` show the same survey. It reads inboxes, pending requests and the ends of logs, never a
+//! whole history, and changes nothing. What can't be read is a need of its own, and hides nothing else.
+
+mod department;
+
+use crate::domain::budget::{Book, Limit, Scope, Spend, Used, earliest, limits_for, limits_of};
+use crate::domain::gate::Gate;
+use crate::domain::id::Dept;
+use crate::domain::ledger::RunLine;
+use crate::domain::settings::Settings;
+use crate::domain::time::Time;
+use crate::store::fault::Result;
+use crate::store::key::Key;
+use crate::store::org::Org;
+
+/// Departments that one thread looks at; fewer are not worth a second.
+const PER_THREAD: usize = 16;
+const THREADS: usize = 8;
+/// From which share of a limit the human is told.
+const NEARLY: f64 = 0.8;
+
+/// One thing that waits for a person.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// Empty where it is the organisation's.
+    pub dept: String,
+    pub what: String,
+    /// Since when, where that is known.
+    pub since: Option<Time>,
+    /// The one command that deals with it.
+    pub command: String,
+    /// The id of what waits, where it has one.
+    pub id: Option<String>,
+}
+
+/// A run that is alive.
+#[derive(Clone, Debug)]
+pub struct LiveRun {
+    pub run: String,
+    pub kind: String,
+    pub role: String,
+    pub started: Option<Time>,
+    pub pid: u32,
+    /// The last line of its output, as it is in the log.
+    pub last_line: String,
+}
+
+/// How much of a limit is used.
+#[derive(Clone, Debug)]
+pub struct Spent {
+    pub limit: Limit,
+    pub used: Used,
+}
+
+impl Spent {
+    pub fn share(&self) -> f64 {
+        let all = self.used.spent + self.used.reserved;
+        if self.limit.most > 0.0 { all / self.limit.most } else { 1.0 }
+    }
+}
+
+/// One department, as far as it could be read.
+#[derive(Clone, Debug)]
+pub struct DeptView {
+    pub dept: Dept,
+    pub open: usize,
+    pub oldest: Option<Time>,
+    pub quarantined: usize,
+    pub accepted: bool,
+    pub paused: bool,
+    pub blocked: bool,
+    /// Approvals, questions and escalations that wait for a word.
+    pub waiting: usize,
+    /// The last runs, newest first.
+    pub last: Vec<RunLine>,
+    pub live: Vec<LiveRun>,
+    pub auto_loop: bool,
+    pub interval_s: u64,
+    pub spent: Vec<Spent>,
+}
+
+/// Everything at a glance.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    pub gate: Gate,
+    pub needs: Vec<Need>,
+    pub departments: Vec<DeptView>,
+    /// The organisation's limits.
+    pub spent: Vec<Spent>,
+    /// When something last looked whether anything is due.
+    pub pulse: Option<Time>,
+}
+
+/// What a survey is made with.
+pub struct Surveyor<'a> {
+    pub org: &'a Org,
+    /// Without it, nothing that waits can be told from a forgery, and none is shown.
+    pub key: Option<Key>,
+    pub now: Time,
+}
+
+impl Surveyor<'_> {
+    /// Looks at some departments, or all.
+    pub fn survey(&self, only: Option<&Dept>) -> Result<Survey> {
+        let found = self.org.departments()?;
+        let depts = match only {
+            Some(dept) => vec![dept.clone()],
+            None => found.departments,
+        };
+        let gate = self.org.gate();
+        let mut needs = Vec::new();
+        if !gate.is_open() {
+            let what = format!("the gate is {}: {}", gate.words(), gate.reason);
+            needs.push(organisation(what, "harness gate enable".to_string()));
+        }
+        for (name, why) in found.passed_over {
+            let command = format!("ls -ld {}", shell_word(&self.org.root.join(&name).display().to_string()));
+            needs.push(organisation(format!("{name} was passed over: {why}"), command));
+        }
+        let (spent, by_dept) = self.budgets(&depts, &mut needs);
+        let mut departments = Vec::new();
+        for (mut view, more) in self.look_at_all(&depts) {
+            needs.extend(more);
+            view.spent = by_dept.iter().filter(|one| is_of(&one.limit, &view.dept)).cloned().collect();
+            departments.push(view);
+        }
+        let pulse = self.org.last_pulse();
+        Ok(Survey { gate, needs, departments, spent, pulse })
+    }
+
+    /// Several side by side: most of the time goes into opening files.
+    fn look_at_all(&self, depts: &[Dept]) -> Vec<(DeptView, Vec<Need>)> {
+        let size = depts.len().div_ceil(THREADS).max(PER_THREAD);
+        std::thread::scope(|scope| {
+            let look = |part: &[Dept]| part.iter().filter_map(|dept| self.look(dept)).collect::<Vec<_>>();
+            let workers: Vec<_> = depts.chunks(size).map(|part| scope.spawn(move || look(part))).collect();
+            // A panic in one of them is a bug, and is told as such by whoever called.
+            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        })
+    }
+
+    fn look(&self, dept: &Dept) -> Option<(DeptView, Vec<Need>)> {
+        match self.org.department(dept) {
+            Ok(Some(department)) => Some(department::look(self, &department)),
+            Ok(None) => None,
+            Err(error) => {
+                let command = format!("ls -ld {}", shell_word(&error.path.display().to_string()));
+                let need = Need { dept: dept.to_string(), ..organisation(error.to_string(), command) };
+                Some((department::unseen(dept), vec![need]))
+            }
+        }
+    }
+
+    /// What is used of the organisation's limits, and of each department's.
+    fn budgets(&self, depts: &[Dept], needs: &mut Vec<Need>) -> (Vec<Spent>, Vec<Spent>) {
+        let read = || -> Result<(Settings, Book)> {
+            let settings = self.org.settings()?;
+            let probe = limits_for(&settings.budget, &Spend::default());
+            let lines = self.org.budget_lines(earliest(&probe, self.now))?;
+            Ok((settings, Book::read(&lines)))
+        };
+        let (settings, book) = match read() {
+            Ok(read) => read,
+            Err(error) => {
+                needs.push(organisation(error.to_string(), "harness budget".to_string()));
+                return Default::default();
+            }
+        };
+        let used = |limit: Limit| Spent { used: book.used(&limit, "", self.now), limit };
+        let timed = |limit: &Limit| limit.span.bounds(self.now).is_some();
+        let limits = limits_of(Scope::Organisation, &settings.budget.organisation);
+        let whole: Vec<Spent> = limits.into_iter().filter(timed).map(used).collect();
+        let scopes = depts.iter().map(|dept| Scope::Department(dept.to_string()));
+        let limits = scopes.flat_map(|scope| limits_of(scope, &settings.budget.department));
+        let each: Vec<Spent> = limits.filter(timed).map(used).collect();
+        for spent in whole.iter().chain(&each).filter(|spent| spent.share() >= NEARLY) {
+            let percent = (spent.share() * 100.0).floor();
+            let what = format!("{percent:.0}% of {} of the {} is used", spent.limit.key(), spent.limit.scope);
+            needs.push(organisation(what, "harness budget".to_string()));
+        }
+        (whole, each)
+    }
+}
+
+fn is_of(limit: &Limit, dept: &Dept) -> bool {
+    matches!(&limit.scope, Scope::Department(name) if name == dept.as_str())
+}
+
+fn organisation(what: String, command: String) -> Need {
+    Need { dept: String::new(), what, since: None, command, id: None }
+}
+
+/// A path as a shell takes it.
+pub(super) fn shell_word(path: &str) -> String {
+    let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
+    if plain { path.to_string() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}

@@ -1,0 +1,198 @@
+//! One department: its mail, what waits in it, how its last runs ended, and what runs now.
+
+use super::{DeptView, LiveRun, Need, Surveyor, shell_word};
+use crate::domain::id::Dept;
+use crate::domain::request::{Request, RequestKind, RequestStatus};
+use crate::domain::stats::is_bad;
+use crate::domain::text::one_line;
+use crate::domain::time::parse_rfc3339;
+use crate::run::stop::led_runs;
+use crate::store::charters::Standing;
+use crate::store::org::Department;
+
+/// Runs in a row that ended badly, after which somebody should look.
+const FAILING: usize = 3;
+
+/// A department that can't be opened.
+pub fn unseen(dept: &Dept) -> DeptView {
+    DeptView {
+        dept: dept.clone(),
+        open: 0,
+        oldest: None,
+        quarantined: 0,
+        accepted: false,
+        paused: false,
+        blocked: false,
+        waiting: 0,
+        last: Vec::new(),
+        live: Vec::new(),
+        auto_loop: false,
+        interval_s: 0,
+        spent: Vec::new(),
+    }
+}
+
+struct Look<'a> {
+    surveyor: &'a Surveyor<'a>,
+    department: &'a Department,
+    view: DeptView,
+    needs: Vec<Need>,
+}
+
+pub fn look(surveyor: &Surveyor<'_>, department: &Department) -> (DeptView, Vec<Need>) {
+    let view = unseen(&department.dept);
+    let mut look = Look { surveyor, department, view, needs: Vec::new() };
+    look.mail();
+    look.standing();
+    look.holds();
+    look.requests();
+    look.quarantine();
+    look.runs();
+    look.config();
+    (look.view, look.needs)
+}
+
+impl Look<'_> {
+    fn need(&mut self, what: String, command: String) -> &mut Need {
+        let dept = self.department.dept.to_string();
+        self.needs.push(Need { dept, what, since: None, command, id: None });
+        let last = self.needs.len() - 1;
+        &mut self.needs[last]
+    }
+
+    fn mail(&mut self) {
+        let dept = self.department.dept.clone();
+        match self.department.inbox() {
+            Ok(mail) => {
+                self.view.open = mail.messages.len();
+                self.view.oldest = mail.messages.first().map(|first| first.message.created);
+                for file in mail.unreadable {
+                    let what = format!("inbox/{} is not a message: {}", file.file, file.why);
+                    self.need(what, format!("harness inbox {dept}"));
+                }
+            }
+            Err(error) => {
+                self.need(error.to_string(), format!("harness inbox {dept}"));
+            }
+        }
+    }
+
+    fn standing(&mut self) {
+        let dept = self.department.dept.clone();
+        let accept = format!("harness charter accept {dept}");
+        match (self.department.charter(), self.surveyor.org.standing(self.department)) {
+            (Err(error), _) => {
+                self.need(format!("{error}; everything is refused"), format!("harness charter check {dept}"));
+            }
+            (Ok(_), Ok(Standing::Accepted)) => self.view.accepted = true,
+            (Ok(_), Ok(_)) => {
+                self.need("its charter, playbook or prompts are not accepted".to_string(), accept);
+            }
+            (Ok(_), Err(error)) => {
+                self.need(error.to_string(), accept);
+            }
+        }
+    }
+
+    /// Why the department does not run.
+    fn holds(&mut self) {
+        let dept = self.department.dept.clone();
+        if let Ok(Some(blocked)) = self.department.blocked() {
+            self.view.blocked = true;
+            let what = format!("blocked: {}", blocked.reason);
+            self.need(what, format!("harness recover {dept} --unblock")).since = parse_rfc3339(&blocked.at);
+        }
+        if let Ok(Some(paused)) = self.department.paused() {
+            self.view.paused = true;
+            let what = format!("paused by {}: {}", paused.by, paused.reason);
+            self.need(what, format!("harness resume {dept}")).since = parse_rfc3339(&paused.at);
+        }
+    }
+
+    /// What waits for a word of the human.
+    fn requests(&mut self) {
+        let Some(key) = &self.surveyor.key else { return };
+        for kind in RequestKind::ALL {
+            let Ok(found) = self.department.pending_requests(kind, key) else { continue };
+            for (file, why) in found.refused {
+                let what = format!("{}/{file} counts for nothing: {why}", kind.folder());
+                self.need(what, "harness verify".to_string());
+            }
+            let pending = |request: &&Request| request.status == RequestStatus::Pending;
+            for request in found.requests.iter().filter(pending) {
+                self.view.waiting += 1;
+                self.request(kind, request);
+            }
+        }
+    }
+
+    fn request(&mut self, kind: RequestKind, request: &Request) {
+        let id = &request.id;
+        let (what, command) = match kind {
+            RequestKind::Approval => ("wants to", format!("harness approvals show {id}")),
+            RequestKind::Question => ("asks", format!("harness questions answer {id} TEXT")),
+            RequestKind::Escalation => ("escalates", format!("harness escalations resolve {id} --why TEXT")),
+        };
+        let action = request.text("action").map(|action| format!(" {action}:")).unwrap_or_default();
+        let reasoning = one_line(request.reasoning(), 200);
+        let (created, id) = (request.created, id.clone());
+        let need = self.need(format!("{what}{action} {reasoning}"), command);
+        need.since = Some(created);
+        need.id = Some(id);
+    }
+
+    fn quarantine(&mut self) {
+        let dir = self.department.dir.find(".harness/quarantine");
+        if let Ok(Some(entries)) = dir.and_then(|dir| dir.map(|dir| dir.list()).transpose()) {
+            self.view.quarantined = entries.iter().filter(|entry| !entry.name.ends_with(".reason")).count();
+        }
+        if self.view.quarantined > 0 {
+            let path = self.department.dir.join(".harness/quarantine").display().to_string();
+            let what = format!("{} set aside in quarantine", self.view.quarantined);
+            self.need(what, format!("ls {}", shell_word(&path)));
+        }
+    }
+
+    fn runs(&mut self) {
+        let dept = self.department.dept.clone();
+        match self.department.last_runs(FAILING) {
+            Ok(last) => self.view.last = last,
+            Err(error) => {
+                self.need(error.to_string(), "harness verify".to_string());
+            }
+        }
+        let bad = self.view.last.iter().filter(|run| is_bad(&run.outcome)).count();
+        if let (true, Some(run)) = (bad >= FAILING, self.view.last.first().cloned()) {
+            let what = format!(
+                "its last {FAILING} runs ended badly, {} now: {}",
+                run.outcome,
+                one_line(&run.reason, 200)
+            );
+            self.need(what, format!("harness runs list {dept}")).since = parse_rfc3339(&run.at);
+        }
+        let led = led_runs(self.department).unwrap_or_default();
+        for led in led.into_iter().filter(|led| led.process.is_alive()) {
+            self.view.live.push(LiveRun {
+                started: parse_rfc3339(&led.started),
+                pid: led.process.pid,
+                last_line: self.department.live_line(),
+                run: led.run,
+                kind: led.kind,
+                role: led.role,
+            });
+        }
+    }
+
+    fn config(&mut self) {
+        let dept = self.department.dept.clone();
+        match self.department.config() {
+            Ok(config) => {
+                self.view.auto_loop = config.auto_loop;
+                self.view.interval_s = config.auto_interval_seconds;
+            }
+            Err(error) => {
+                self.need(error.to_string(), format!("harness status {dept}"));
+            }
+        }
+    }
+}
