@@ -55,6 +55,7 @@ See it:
 Trust it:
   verify        Check that everything on disk holds together
   recover       Finish what a dead run left
+  commit        Commit what was written in a department
 
 Carry it:
   schema        Print the JSON Schema of a format

@@ -1,6 +1,7 @@
 //! `harness init`: makes an organisation and its departments.
 
 use super::app::{App, Result};
+use super::init_git::{Wish, first_commit, make_repository, wish};
 use crate::domain::gate::{Gate, GateState};
 use crate::domain::id::Dept;
 use crate::error::{CommandError, Kind};
@@ -16,8 +17,12 @@ use serde_json::json;
 /// each of those from the template's generic department. A file that exists is never overwritten, so it is safe to run
 /// again. What it writes it also accepts, and it enables the gate where there is none.
 ///
+/// With --git each department becomes a git repository, and every run that changes something ends in a commit. At a
+/// terminal it asks.
+///
 /// Examples:
 ///   harness init --root ./org
+///   harness init --git --root ./org
 ///   harness init support --root ./org
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -28,6 +33,22 @@ pub struct InitArgs {
     /// Show what would be made, and touch nothing
     #[arg(long)]
     dry_run: bool,
+    /// Make each department a git repository, with a commit for every run
+    #[arg(long, conflicts_with = "no_git")]
+    git: bool,
+    /// Make none, and ask nothing
+    #[arg(long)]
+    no_git: bool,
+}
+
+impl InitArgs {
+    fn wish(&self) -> Option<Wish> {
+        match (self.git, self.no_git) {
+            (true, _) => Some(Wish::Git),
+            (_, true) => Some(Wish::NoGit),
+            _ => None,
+        }
+    }
 }
 
 pub fn run(args: &InitArgs, app: &App<'_>) -> Result<Answer> {
@@ -42,14 +63,21 @@ pub fn run(args: &InitArgs, app: &App<'_>) -> Result<Answer> {
     if args.dry_run {
         return Ok(dry_run(app, &depts));
     }
+    let git = wish(app, args.wish());
     let org = lay_out_root(&app.root, &app.ctx.disk())?;
     app.key()?;
     app.audit(&org, "init", &format!("made or completed {}", names.join(", ")))?;
     let mut made = Vec::new();
     let mut warnings = Vec::new();
     for dept in &depts {
+        if git == Wish::Git {
+            make_repository(app, &org, dept, &mut warnings)?;
+        }
         let laid_out = lay_out_department(&org, dept, template)?;
         accept(app, &org, &laid_out, &mut warnings)?;
+        if git == Wish::Git {
+            first_commit(app, &org, &laid_out.department, &mut warnings)?;
+        }
         made.push(laid_out);
     }
     let gate = enable_gate(app, &org)?;
@@ -58,7 +86,7 @@ pub fn run(args: &InitArgs, app: &App<'_>) -> Result<Answer> {
 
 /// The template's five departments, for the demo.
 pub fn make_five(app: &App<'_>) -> Result<Answer> {
-    run(&InitArgs { departments: Vec::new(), dry_run: false }, app)
+    run(&InitArgs { departments: Vec::new(), dry_run: false, git: false, no_git: true }, app)
 }
 
 fn dry_run(app: &App<'_>, depts: &[Dept]) -> Answer {

@@ -5,10 +5,12 @@ mod approvals;
 mod budget;
 mod charter;
 mod charter_test;
+mod commit;
 mod demo;
 mod gate;
 mod inbox;
 mod init;
+mod init_git;
 mod logs;
 mod memory;
 mod message;
@@ -61,6 +63,7 @@ pub enum Command {
     Stats(stats::StatsArgs),
     Verify(verify::VerifyArgs),
     Recover(recover::RecoverArgs),
+    Commit(commit::CommitArgs),
     Schema(schema::SchemaArgs),
 }
 
@@ -90,6 +93,7 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Runs(args)) => runs::run(args, app),
         Some(Command::ActiveRuns(args)) => stop::active_runs(args, app),
         Some(Command::Memory(args)) => memory::run(args, app),
+        Some(Command::Commit(args)) => commit::run(args, app),
         Some(Command::Recover(args)) => recover::run(args, app),
         Some(Command::Charter(args)) => charter::run(args, app),
         Some(Command::Status(args)) => status::run(args, app),

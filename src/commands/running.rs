@@ -6,6 +6,7 @@ use crate::domain::id::{IdKind, new_id};
 use crate::domain::redact::Redactor;
 use crate::error::{CommandError, Kind};
 use crate::process::interrupt::Interrupt;
+use crate::run::commit::Committed;
 use crate::run::cycle::{Begun, RunEnd, RunOutcome, Work};
 use crate::run::requests::Told;
 use crate::run::{Effects, Refused, RunError, Shop};
@@ -52,6 +53,30 @@ pub fn settle_department(app: &App<'_>, order: &Order<'_>, sink: &mut dyn Sink) 
         Ok(None) => Err(busy(order.dept, shop.department.active().unwrap_or(None))),
         Err(error) => Err(to_command_error(order.dept, error)),
     })
+}
+
+/// Commits what was written, under the department's lock, and runs nothing.
+pub fn commit_department(app: &App<'_>, dept: &str) -> Result<Committed> {
+    let order = Order {
+        dept,
+        kind: "commit",
+        work: Work::Loop { max_iterations: 1 },
+        engines: vec!["rules".to_string()],
+        effects: Effects::CarriedOut,
+    };
+    with_shop(app, &order, &mut Silent, |shop, _| {
+        match shop.committed_locked().map_err(|error| to_command_error(dept, error))? {
+            Some(committed) => Ok(committed),
+            None => Err(busy(dept, shop.department.active().unwrap_or(None))),
+        }
+    })
+}
+
+/// Nobody listens.
+struct Silent;
+
+impl Sink for Silent {
+    fn hear(&mut self, _event: &crate::domain::event::Event<'_>) {}
 }
 
 fn busy(dept: &str, active: Option<Active>) -> CommandError {

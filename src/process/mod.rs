@@ -7,7 +7,7 @@
 //! and guard say to each other (`link` and `orders` are its two ends), `pipe` and `lines` its output,
 //! `deadline` when its time is up. `stop` finds and ends processes, `family` tells which belong together,
 //! `orphans` are those that lost their parents, `table` is the operating system's own list of all.
-//! `interrupt` hears signals, `find` finds programs.
+//! `interrupt` hears signals, `find` finds programs. `quick` runs a well-known tool that needs no guard.
 
 #![expect(
     clippy::disallowed_methods,
@@ -30,6 +30,7 @@ mod pipe;
 mod procfs;
 #[cfg(any(test, not(target_os = "linux")))]
 mod ps;
+pub mod quick;
 mod running;
 pub mod stop;
 mod table;

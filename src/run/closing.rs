@@ -94,6 +94,7 @@ impl Shop<'_> {
         }
         self.close_run(line, &run.story, &charter.hash)?;
         self.department.remove_active()?;
+        self.commit();
         if outcome == RunOutcome::Failed {
             let dept = &self.department.dept;
             let command = format!("harness runs show {}", run.active.run);

@@ -42,7 +42,9 @@ impl Shop<'_> {
         }
         drop(jobs_lock);
         let _lock = lock(&self.department.own()?, "lock")?;
-        self.settle_jobs()
+        self.settle_jobs()?;
+        self.commit();
+        Ok(())
     }
 
     fn run_job(&self, files: &JobFiles) -> Result<()> {

@@ -326,6 +326,7 @@ impl Shop<'_> {
             let _ignored = self.journal.rewrite(name, &plan);
             return Err(RunError::Store(error));
         }
+        self.department.sync_notes()?;
         self.close_entries(name)
     }
 

@@ -5,6 +5,7 @@
 //! done, so that the states a power loss could leave can be built from it.
 
 use super::breakage::Breakage;
+use super::written::Writing;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ pub struct Disk {
     owner: Arc<str>,
     /// Folders whose sync is put off, by device and inode; none while every sync is done at once.
     put_off: Arc<Mutex<Option<PutOff>>>,
+    /// Which files of departments are written, for the commits that follow.
+    writing: Arc<Mutex<Writing>>,
     test: Option<Arc<Test>>,
 }
 
@@ -79,7 +82,7 @@ impl Disk {
     /// The disk as it is, or with a crash test's plan.
     pub fn new(plan: Option<Plan>) -> Disk {
         let test = plan.map(|plan| Arc::new(Test { plan, count: AtomicU64::new(0) }));
-        Disk { owner: "user".into(), put_off: Arc::default(), test }
+        Disk { owner: "user".into(), put_off: Arc::default(), writing: Arc::default(), test }
     }
 
     /// The same disk, whose temporary files carry the run and its department, so that recovery knows its own.
@@ -90,6 +93,10 @@ impl Disk {
     /// Whether a test has this promise broken. Never in a release build.
     pub fn breaks(&self, breakage: Breakage) -> bool {
         cfg!(debug_assertions) && self.test.as_ref().is_some_and(|test| test.plan.breakage == Some(breakage))
+    }
+
+    pub(super) fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn owner(&self) -> &str {

@@ -23,6 +23,13 @@ pub enum Attempt {
     Busy,
 }
 
+impl Lock {
+    /// The locked file, for one whose content belongs to the lock's holder.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+}
+
 impl Drop for Lock {
     fn drop(&mut self) {
         // Closing the file releases it too; this is for copies of the handle that a fork may have made.

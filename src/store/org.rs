@@ -51,6 +51,7 @@ impl Org {
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
+        root.disk().writing().watch(root.path());
         Ok(root.find(".harness")?.map(|own| Org { root, own }))
     }
 

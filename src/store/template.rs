@@ -108,6 +108,7 @@ fn files_of(dept: &Dept, template: Template) -> Vec<(&'static str, &'static str)
 pub fn lay_out_root(root: &Path, disk: &Disk) -> Result<Org> {
     std::fs::create_dir_all(root).map_err(|error| StoreError::io(root, "make the folder", error))?;
     let root = Dir::open(root, disk.clone())?;
+    root.disk().writing().watch(root.path());
     let own = root.make(".harness")?;
     create_missing(&own, "org.toml", ORG_TOML)?;
     for folder in ["directives", "projects"] {

@@ -6,6 +6,8 @@
 use super::breakage::Breakage;
 use super::dir::Dir;
 use super::fault::{Fault, Result, StoreError};
+use crate::domain::commit::Written;
+use crate::domain::digest::sha256;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,6 +84,7 @@ impl Dir {
     /// Writes and syncs a file beside its place.
     pub fn prepare(&self, name: &str, bytes: &[u8]) -> Result<Prepared> {
         let failed = |error: std::io::Error| StoreError::io(self.join(name), "write", error);
+        self.note(name, || Written::Whole { sha256: sha256(bytes) });
         let temporary = self.free_name()?;
         let prepared = Prepared { dir: self.clone(), temporary, name: name.to_string(), armed: true };
         let temporary = &prepared.temporary;
@@ -179,6 +182,7 @@ impl Dir {
         if rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::RegularFile {
             return Err(StoreError::new(self.join(name), "add to", Fault::WrongType("not a plain file")));
         }
+        self.note(name, || Written::Added { text: String::from_utf8_lossy(bytes).into_owned() });
         self.disk().append(self.fd(), name, file.as_fd(), bytes).map_err(failed)?;
         self.disk().sync_file(self.fd(), name, file.as_fd()).map_err(failed)?;
         if is_new {
@@ -200,6 +204,8 @@ impl Dir {
     /// Moves a file to another folder, where its name must be free, or taken by the same bytes: a power loss may have
     /// left it in both.
     pub fn move_to(&self, name: &str, to: &Dir, new_name: &str) -> Result<()> {
+        self.note(name, || Written::Gone);
+        to.note(new_name, || Written::Moved);
         match self.disk().rename_new((self.fd(), name), (to.fd(), new_name)) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -221,12 +227,14 @@ impl Dir {
 
     /// Removes a file whose return after a power loss would do no harm.
     pub fn remove_unsynced(&self, name: &str) -> Result<()> {
+        self.note(name, || Written::Gone);
         self.disk().remove(self.fd(), name).map_err(|error| StoreError::io(self.join(name), "remove", error))
     }
 
     /// Removes a file; missing already is fine.
     pub fn remove(&self, name: &str) -> Result<()> {
         let failed = |error: std::io::Error| StoreError::io(self.join(name), "remove", error);
+        self.note(name, || Written::Gone);
         self.disk().remove(self.fd(), name).map_err(failed)?;
         self.disk().sync_folder(self.fd()).map_err(failed)
     }
