@@ -6,8 +6,9 @@
 
 mod book;
 
-pub use book::{Book, Used};
+pub use book::{Book, Cost, Used};
 
+use super::allowance::Allowance;
 use super::settings::{Budget, Budgets};
 use super::time::{Time, parse_rfc3339};
 use chrono::{Datelike, Days, Months, NaiveDate, TimeZone, Utc};
@@ -84,6 +85,8 @@ pub enum Span {
     Day,
     Week,
     Month,
+    /// For good: what a project or a directive may cost in all.
+    Total,
 }
 
 impl Span {
@@ -94,14 +97,15 @@ impl Span {
             Span::Day => "day",
             Span::Week => "week",
             Span::Month => "month",
+            Span::Total => "total",
         }
     }
 
-    /// When the span that holds `now` began and when it ends; a step and a run have no clock.
+    /// When the span that holds `now` began and when it ends; a step, a run and a total have no clock.
     pub fn bounds(self, now: Time) -> Option<(Time, Time)> {
         let day = now.date_naive();
         let (from, to) = match self {
-            Span::Step | Span::Run => return None,
+            Span::Step | Span::Run | Span::Total => return None,
             Span::Day => (day, day.checked_add_days(Days::new(1))?),
             Span::Week => {
                 let monday =
@@ -126,6 +130,8 @@ pub struct Limit {
     pub unit: Unit,
     pub span: Span,
     pub most: f64,
+    /// Since when a total counts: lines before it are not looked for.
+    pub since: Option<Time>,
 }
 
 /// For whom a limit holds.
@@ -135,6 +141,17 @@ pub enum Scope {
     Department(String),
     Project(String),
     Directive(String),
+}
+
+impl Scope {
+    fn covers(&self, spend: &Spend) -> bool {
+        match self {
+            Scope::Organisation => true,
+            Scope::Department(name) => spend.dept == *name,
+            Scope::Project(name) => spend.project.as_deref() == Some(name),
+            Scope::Directive(name) => spend.directive.as_deref() == Some(name),
+        }
+    }
 }
 
 impl std::fmt::Display for Scope {
@@ -149,22 +166,16 @@ impl std::fmt::Display for Scope {
 }
 
 impl Limit {
-    /// The key as it stands in `org.toml`: `usd_per_day`.
+    /// The key as it stands in `org.toml`, `usd_per_day`, or in the front matter of a project, `budget_usd`.
     pub fn key(&self) -> String {
         let unit = match self.unit {
             Unit::Usd => "usd",
             Unit::Tokens => "tokens",
             Unit::Runs => "runs",
         };
-        format!("{unit}_per_{}", self.span.name())
-    }
-
-    fn covers(&self, spend: &Spend) -> bool {
-        match &self.scope {
-            Scope::Organisation => true,
-            Scope::Department(name) => spend.dept == *name,
-            Scope::Project(name) => spend.project.as_deref() == Some(name),
-            Scope::Directive(name) => spend.directive.as_deref() == Some(name),
+        match self.span {
+            Span::Total => format!("budget_{unit}"),
+            span => format!("{unit}_per_{}", span.name()),
         }
     }
 
@@ -209,12 +220,25 @@ pub fn limits_of(scope: Scope, budget: &Budget) -> Vec<Limit> {
         (Unit::Runs, Span::Month, count(budget.runs_per_month)),
     ];
     let set = rows.into_iter().filter_map(|(unit, span, most)| most.map(|most| (unit, span, most)));
-    set.map(|(unit, span, most)| Limit { scope: scope.clone(), unit, span, most }).collect()
+    set.map(|(unit, span, most)| Limit { scope: scope.clone(), unit, span, most, since: None }).collect()
+}
+
+/// The limits that a project's or a directive's own allowance sets.
+pub fn limits_in_all(scope: Scope, allowance: &Allowance, since: Time) -> Vec<Limit> {
+    let rows = [
+        (Unit::Usd, allowance.usd),
+        (Unit::Tokens, allowance.tokens.map(|tokens| tokens as f64)),
+        (Unit::Runs, allowance.runs.map(|runs| runs as f64)),
+    ];
+    let set = rows.into_iter().filter_map(|(unit, most)| most.map(|most| (unit, most)));
+    let span = Span::Total;
+    set.map(|(unit, most)| Limit { scope: scope.clone(), unit, span, most, since: Some(since) }).collect()
 }
 
 /// When the longest span of some limits began: lines older than that don't count.
 pub fn earliest(limits: &[Limit], now: Time) -> Time {
-    let starts = limits.iter().filter_map(|limit| limit.span.bounds(now).map(|(from, _)| from));
+    let start = |limit: &Limit| limit.since.or_else(|| limit.span.bounds(now).map(|(from, _)| from));
+    let starts = limits.iter().filter_map(start);
     // A run may have begun the day before.
     starts.min().unwrap_or(now) - chrono::TimeDelta::days(1)
 }

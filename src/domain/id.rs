@@ -22,6 +22,8 @@ pub enum IdKind {
     Question,
     Escalation,
     Job,
+    Directive,
+    Project,
 }
 
 impl IdKind {
@@ -33,6 +35,8 @@ impl IdKind {
             IdKind::Question => 'q',
             IdKind::Escalation => 'e',
             IdKind::Job => 'j',
+            IdKind::Directive => 'd',
+            IdKind::Project => 'p',
         }
     }
 }

@@ -34,7 +34,7 @@ impl Provenance {
         }
     }
 
-    fn parse(text: &str) -> Option<Provenance> {
+    pub fn parse(text: &str) -> Option<Provenance> {
         [Provenance::Human, Provenance::Department, Provenance::External]
             .into_iter()
             .find(|p| p.name() == text)

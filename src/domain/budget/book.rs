@@ -1,6 +1,6 @@
 //! The lines of `budget.jsonl`, read for counting: what is used of a limit, and whether one more call fits.
 
-use super::{BudgetLine, Limit, Span, Spend};
+use super::{BudgetLine, Limit, Scope, Span, Spend};
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,29 @@ pub struct Used {
     pub reserved: f64,
 }
 
+/// What was spent in one scope, over everything that the book holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    pub usd: f64,
+    pub reserved_usd: f64,
+    pub tokens: u64,
+    pub runs: u64,
+    /// Whether every call said what it cost; else some count at their worst case.
+    pub known: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Settled {
+    usd: f64,
+    tokens: u64,
+    known: bool,
+}
+
 /// The lines of the log, read for counting.
 #[derive(Clone, Debug, Default)]
 pub struct Book {
     spends: Vec<(Time, Spend)>,
-    settled: BTreeMap<String, (f64, u64)>,
+    settled: BTreeMap<String, Settled>,
     warned: BTreeSet<(String, String)>,
 }
 
@@ -29,8 +47,9 @@ impl Book {
                         book.spends.push((at, spend.clone()));
                     }
                 }
-                BudgetLine::Settle { id, usd, tokens, .. } => {
-                    book.settled.insert(id.clone(), (*usd, *tokens));
+                BudgetLine::Settle { id, usd, tokens, known, .. } => {
+                    let settled = Settled { usd: *usd, tokens: *tokens, known: *known };
+                    book.settled.insert(id.clone(), settled);
                 }
                 BudgetLine::Warn { limit, until } => {
                     book.warned.insert((limit.clone(), until.clone()));
@@ -48,18 +67,36 @@ impl Book {
             let inside = match (limit.span, bounds) {
                 (Span::Step, _) => false,
                 (Span::Run, _) => spend.run == run,
+                (Span::Total, _) => true,
                 (_, Some((from, to))) => *at >= from && *at < to,
                 (_, None) => false,
             };
-            if !inside || !limit.covers(spend) {
+            if !inside || !limit.scope.covers(spend) {
                 continue;
             }
             match self.settled.get(&spend.id) {
-                Some((usd, tokens)) => used.spent += limit.amount(*usd, *tokens, spend.runs),
+                Some(settled) => used.spent += limit.amount(settled.usd, settled.tokens, spend.runs),
                 None => used.reserved += limit.amount(spend.usd, spend.tokens, spend.runs),
             }
         }
         used
+    }
+
+    /// What one project or directive has cost: spent and still reserved, in each unit.
+    pub fn cost(&self, scope: &Scope) -> Cost {
+        let mut cost = Cost { known: true, ..Cost::default() };
+        for (_, spend) in self.spends.iter().filter(|(_, spend)| scope.covers(spend)) {
+            cost.runs += spend.runs;
+            match self.settled.get(&spend.id) {
+                Some(settled) => {
+                    cost.usd += settled.usd;
+                    cost.tokens += settled.tokens;
+                    cost.known &= settled.known;
+                }
+                None => cost.reserved_usd += spend.usd,
+            }
+        }
+        cost
     }
 
     /// Whether a run has a call in the book.
@@ -108,10 +145,15 @@ impl Book {
     pub fn warnings(&self, limits: &[Limit], run: &str, now: Time) -> Vec<(String, BudgetLine)> {
         let mut warnings = Vec::new();
         for limit in limits {
-            let Some((_, to)) = limit.span.bounds(now) else { continue };
+            let until = match (limit.span, limit.span.bounds(now)) {
+                (_, Some((_, to))) => render_rfc3339(to),
+                // Said once for each height of the allowance: a raise may be used up too.
+                (Span::Total, None) => format!("{} are used", limit.most),
+                (_, None) => continue,
+            };
             let used = self.used(limit, run, now);
             let all = used.spent + used.reserved;
-            let key = (format!("{} {}", limit.scope, limit.key()), render_rfc3339(to));
+            let key = (format!("{} {}", limit.scope, limit.key()), until);
             if limit.most > 0.0 && all >= limit.most * 0.8 && !self.warned.contains(&key) {
                 let text = format!(
                     "{:.0} % of {} of {} are used",
@@ -128,8 +170,9 @@ impl Book {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Scope, Unit};
+    use super::super::{Unit, limits_in_all};
     use super::*;
+    use crate::domain::allowance::Allowance;
 
     fn spend(id: &str, at: &str, usd: f64) -> Spend {
         Spend {
@@ -152,7 +195,8 @@ mod tests {
     #[test]
     fn a_reservation_counts_until_it_is_settled() {
         let now = parse_rfc3339(NOW).unwrap();
-        let limit = Limit { scope: Scope::Organisation, unit: Unit::Usd, span: Span::Day, most: 3.0 };
+        let limit =
+            Limit { scope: Scope::Organisation, unit: Unit::Usd, span: Span::Day, most: 3.0, since: None };
         let mut lines =
             vec![BudgetLine::Reserve(spend("a", NOW, 1.0)), BudgetLine::Reserve(spend("b", NOW, 1.0))];
         let fits = |lines: &[BudgetLine]| {
@@ -171,7 +215,7 @@ mod tests {
     fn spans_end_and_scopes_are_apart() {
         let now = parse_rfc3339(NOW).unwrap();
         let used = |scope: Scope, span: Span, at: &str| {
-            let limit = Limit { scope, unit: Unit::Usd, span, most: 1.0 };
+            let limit = Limit { scope, unit: Unit::Usd, span, most: 1.0, since: None };
             Book::read(&[BudgetLine::Reserve(spend("a", at, 1.0))]).used(&limit, "r-1", now).reserved
         };
         assert_eq!(used(Scope::Organisation, Span::Day, "2026-11-18T00:00:00Z"), 1.0);
@@ -187,11 +231,35 @@ mod tests {
     #[test]
     fn eighty_percent_is_said_once() {
         let now = parse_rfc3339(NOW).unwrap();
-        let limit = Limit { scope: Scope::Organisation, unit: Unit::Usd, span: Span::Day, most: 1.0 };
+        let limit =
+            Limit { scope: Scope::Organisation, unit: Unit::Usd, span: Span::Day, most: 1.0, since: None };
         let mut lines = vec![BudgetLine::Reserve(spend("a", NOW, 0.8))];
         let warnings = Book::read(&lines).warnings(std::slice::from_ref(&limit), "r-1", now);
         assert_eq!(warnings.len(), 1);
         lines.push(warnings[0].1.clone());
         assert!(Book::read(&lines).warnings(&[limit], "r-1", now).is_empty());
+    }
+
+    #[test]
+    fn a_total_counts_for_good_and_each_height_of_it_warns_once() {
+        let now = parse_rfc3339(NOW).unwrap();
+        let of_apollo = |id: &str, at: &str| {
+            BudgetLine::Reserve(Spend { project: Some("apollo".into()), ..spend(id, at, 1.0) })
+        };
+        let allowance = |usd: f64| Allowance { usd: Some(usd), ..Default::default() };
+        let limits = |usd: f64| limits_in_all(Scope::Project("apollo".into()), &allowance(usd), now);
+        let mut lines = vec![of_apollo("a", "2025-01-01T00:00:00Z"), settle("a", 0.5), of_apollo("b", NOW)];
+        let book = Book::read(&lines);
+        let next = Spend { project: Some("apollo".into()), ..spend("c", NOW, 0.5) };
+        assert_eq!(book.check(&limits(2.0), &next, now), Ok(()), "reaching it passes");
+        let why = book.check(&limits(1.9), &next, now).unwrap_err();
+        assert!(why.starts_with("budget_usd of project apollo is 1.9: 0.50 spent, 1.00 reserved"), "{why}");
+        let said = book.warnings(&limits(1.8), "r-1", now);
+        assert_eq!(said.len(), 1);
+        lines.push(said[0].1.clone());
+        assert!(Book::read(&lines).warnings(&limits(1.8), "r-1", now).is_empty());
+        assert_eq!(Book::read(&lines).warnings(&limits(1.7), "r-1", now).len(), 1);
+        let cost = book.cost(&Scope::Project("apollo".into()));
+        assert_eq!((cost.usd, cost.reserved_usd, cost.runs, cost.known), (0.5, 1.0, 2, true));
     }
 }
