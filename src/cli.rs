@@ -26,6 +26,8 @@ Talk to it:
   inbox         List a department's open messages
   outbox        List what a department sent
   message       Show one message, its thread, or mark it
+  directive     Give a directive, follow it, pause or end it
+  project       List projects, show one, make or change one
   questions     List what directors asked, or answer
 
 Run it:

@@ -10,7 +10,8 @@ use serde_json::json;
 
 /// Show budgets: spent, reserved, left, and until when
 ///
-/// A row for each limit of the organisation and its departments. Reserved is what a call under way, or one that died,
+/// A row for each limit of the organisation and its departments, and for what directives and projects may cost in all.
+/// Reserved is what a call under way, or one that died,
 /// may cost at the most. Limits are in .harness/org.toml; what isn't set has the default shown there.
 ///
 /// Examples:
@@ -35,8 +36,12 @@ pub fn run(args: &BudgetArgs, app: &App<'_>) -> Result<Answer> {
     for dept in &depts {
         limits.extend(limits_of(Scope::Department(dept.to_string()), &settings.budget.department));
     }
-    let probe = limits_for(&settings.budget, &Spend { dept: String::new(), ..Spend::default() });
-    let book = Book::read(&org.budget_lines(earliest(&probe, now))?);
+    if args.dept.is_none() {
+        limits.extend(org.portfolio()?.limits());
+    }
+    let mut looked_at = limits_for(&settings.budget, &Spend { dept: String::new(), ..Spend::default() });
+    looked_at.extend(limits.iter().cloned());
+    let book = Book::read(&org.budget_lines(earliest(&looked_at, now))?);
     let rows: Vec<(Limit, f64, f64)> = limits
         .into_iter()
         .map(|limit| {

@@ -7,6 +7,7 @@ mod charter;
 mod charter_test;
 mod commit;
 mod demo;
+mod directive;
 mod gate;
 mod inbox;
 mod init;
@@ -15,6 +16,8 @@ mod logs;
 mod memory;
 mod message;
 mod pause;
+mod portfolio;
+mod project;
 mod prompt;
 mod questions;
 mod recover;
@@ -27,6 +30,7 @@ mod send;
 mod stats;
 mod status;
 mod stop;
+mod trail;
 mod verify;
 
 use crate::ui::Answer;
@@ -42,6 +46,8 @@ pub enum Command {
     Inbox(inbox::InboxArgs),
     Outbox(inbox::OutboxArgs),
     Message(message::MessageArgs),
+    Directive(directive::DirectiveArgs),
+    Project(project::ProjectArgs),
     Questions(questions::QuestionsArgs),
     RunLoop(run_loop::RunLoopArgs),
     RunDirector(run_loop::RunDirectorArgs),
@@ -76,6 +82,8 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Inbox(args)) => inbox::inbox(args, app),
         Some(Command::Outbox(args)) => inbox::outbox(args, app),
         Some(Command::Message(args)) => message::run(args, app),
+        Some(Command::Directive(args)) => directive::run(args, app),
+        Some(Command::Project(args)) => project::run(args, app),
         Some(Command::Demo(args)) => demo::run(args, app),
         Some(Command::RunLoop(args)) => run_loop::run_loop(args, app),
         Some(Command::RunDirector(args)) => run_loop::run_director(args, app),

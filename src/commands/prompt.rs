@@ -75,7 +75,8 @@ pub fn run(args: &PromptArgs, app: &App<'_>) -> Result<Answer> {
                 .push(format!("{}; the fences here carry a placeholder instead of the secret", error.cause));
             Key::placeholder()
         });
-        let live = department.live_state(&charter, &org.settings()?, &key)?;
+        let mut live = department.live_state(&charter, &org.settings()?, &key)?;
+        org.add_portfolio(&mut live)?;
         let message = at_hand(args, &org, &department.dept, &live)?;
         let moment = Moment { now: NOW.to_string(), nonce: NONCE.to_string(), message, repair: Vec::new() };
         assemble_prompt(sources, &selection, Some(&Context { live: &live, moment: &moment }))

@@ -171,6 +171,9 @@ pub fn to_command_error(dept: &str, error: RunError) -> CommandError {
             ("limit", format!("wait, or change it in charter.toml: `harness charter show {dept}`"))
         }
         Refused::Budget(_) => ("budget", "see `harness budget`; limits are in .harness/org.toml".to_string()),
+        Refused::Held(_) => {
+            ("held", "`harness directive list` and `harness project list` show what is paused".to_string())
+        }
         Refused::NoEngine(_) => {
             ("no_engine", "install one, or name another in .harness/org.toml".to_string())
         }

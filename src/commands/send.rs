@@ -5,7 +5,9 @@ use super::charter::load;
 use crate::domain::charter::RECEIVED_EVERYWHERE;
 use crate::domain::id::{Dept, IdKind, is_id, nearest, new_id};
 use crate::domain::message::{BODY_MAX, Draft, Provenance, SUBJECT_MAX, is_kind, render_message};
+use crate::domain::project::{Change, ProjectEffect};
 use crate::domain::text::one_line;
+use crate::domain::time::render_rfc3339;
 use crate::domain::verdict::{Circumstances, Verdict, judge_action};
 use crate::error::{CommandError, Kind};
 use crate::store::fault::{Fault, StoreError};
@@ -59,6 +61,7 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
     check_words(args)?;
     let recipients = recipients(args, app, &org)?;
     let body = read_body(&args.body)?;
+    let project = allocated_project(args, &org)?;
     let (from, provenance) = sender(args, app, &org)?;
     let mut draft = Draft {
         id: new_id(IdKind::Message, app.ctx.now(), &app.ctx.random()),
@@ -89,7 +92,27 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
         &format!("{} {} from {} to {}", draft.id, draft.kind, draft.from, to.join(", ")),
     )?;
     deliver(&recipients, &draft.id, &text)?;
+    if let (Some(id), Some(usd)) = (project, draft.amount_usd) {
+        org.change_project(&ProjectEffect {
+            id,
+            key: draft.id.clone(),
+            at: render_rfc3339(draft.created),
+            by: draft.from.clone(),
+            change: Change::Allocate { usd },
+        })?;
+    }
     Ok(Answer::new("harness.send/1", json!({"id": draft.id, "to": to}), format!("{}\n", draft.id)))
+}
+
+/// The project whose budget a BudgetAllocation adds to, once: the message's id is the key.
+fn allocated_project(args: &SendArgs, org: &Org) -> Result<Option<String>> {
+    let Some(id) = args.project.as_ref().filter(|_| args.kind == "BudgetAllocation") else { return Ok(None) };
+    let portfolio = org.portfolio()?;
+    if portfolio.project(id).is_some() {
+        return Ok(Some(id.clone()));
+    }
+    let error = CommandError::failed(format!("there is no project `{}`", one_line(id, 60)));
+    Err(error.code("no_project").hint("`harness project list` lists them; give the whole id"))
 }
 
 /// A message in its shortest form, for the demo.
@@ -177,7 +200,7 @@ fn recipients(args: &SendArgs, app: &App<'_>, org: &Org) -> Result<Vec<Departmen
     Ok(recipients)
 }
 
-fn read_body(given: &str) -> Result<String> {
+pub fn read_body(given: &str) -> Result<String> {
     let mut body = given.as_bytes().to_vec();
     if given == "-" {
         body.clear();

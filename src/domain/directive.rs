@@ -171,6 +171,18 @@ impl Directive {
         front.render(&self.body)
     }
 
+    /// Whether its message was delivered; what became of it since is business's own matter.
+    pub fn is_delivered(&self) -> bool {
+        self.front.text("delivered").is_some()
+    }
+
+    /// The file with the mark that its message was delivered.
+    pub fn delivered(&self, at: Time) -> String {
+        let mut front = self.front.clone();
+        front.set_text("delivered", render_rfc3339(at));
+        front.render(&self.body)
+    }
+
     /// Why it stands as it does, and since when.
     pub fn status_why(&self) -> Option<(&str, &str)> {
         Some((self.front.text("status_at")?, self.front.text("status_why")?))

@@ -8,6 +8,7 @@ use super::charter::Charter;
 use super::goal::Goal;
 use super::ledger::Refusal;
 use super::message::{Message, Provenance};
+use super::portfolio::Portfolio;
 use super::role::Role;
 use super::settings::Caps;
 use super::text::{cut, escape_fence, one_line};
@@ -16,6 +17,7 @@ use super::verdict::role_may;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Windows of the history begin at a multiple of this, so that they don't slide with every step.
 const WINDOW: usize = 32;
@@ -41,6 +43,9 @@ pub struct LiveState {
     pub outbox_before: usize,
     pub refusals: Vec<Refusal>,
     pub caps: Caps,
+    /// The directives and projects of the organisation, and what each has cost.
+    pub portfolio: Portfolio,
+    pub spent: BTreeMap<String, f64>,
     /// The department's secret marker.
     pub secret: String,
 }
@@ -87,7 +92,7 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
         "notes": own_text(&live.notes, caps.notes_bytes),
         "goal": goal_values(live),
         "history": secret("history", &history_text(&live.history, caps)),
-        "projects": "",
+        "projects": fresh("projects", &entries(&live.portfolio.lines(&live.spent, role), caps.projects_entries, caps.inbox_bytes)),
         "board": "",
         "eligible": "",
         "decisions": fresh("decisions", &entries(&live.decisions, caps.decisions_entries, usize::MAX)),

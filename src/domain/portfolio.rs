@@ -1,10 +1,14 @@
 //! The directives and projects there are, taken together: what is held, whose money a call takes, what is promised.
 
-use super::allowance::Allowance;
+use super::allowance::{Allowance, render_usd};
 use super::budget::{Limit, Scope, Spend, limits_in_all};
 use super::directive::Directive;
-use super::message::Message;
-use super::project::{Project, is_reserved};
+use super::message::{Message, Provenance};
+use super::project::{Project, ProjectStatus, is_reserved};
+use super::role::Role;
+use super::text::one_line;
+use super::time::Time;
+use std::collections::BTreeMap;
 
 /// Everything under the root's `directives/` and `projects/`.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +90,59 @@ impl Portfolio {
         self.held(message.project.as_deref(), message.directive.as_deref())
     }
 
+    /// Everything that money is spent for, by its id.
+    pub fn scopes(&self) -> Vec<(String, Scope)> {
+        let projects =
+            self.all_projects().into_iter().map(|one| (one.id.clone(), Scope::Project(one.id.clone())));
+        let directives = self.directives.iter().map(|one| (one.id.clone(), Scope::Directive(one.id.clone())));
+        projects.chain(directives).collect()
+    }
+
+    /// When the first of them began; none where there is nothing.
+    pub fn since(&self) -> Option<Time> {
+        let projects = self.projects.iter().map(|project| project.created);
+        projects.chain(self.directives.iter().map(|directive| directive.created)).min()
+    }
+
+    /// A line for each that is not over, for a prompt: open directives first, then projects. Who acts sees no words of
+    /// an external text's making.
+    pub fn lines(&self, spent: &BTreeMap<String, f64>, role: Role) -> Vec<String> {
+        let money = |id: &str, allowance: &Allowance| {
+            let spent = spent.get(id).copied().unwrap_or(0.0);
+            match allowance.usd {
+                Some(usd) => format!(", {spent:.2} of {} USD spent", render_usd(usd)),
+                None if spent > 0.0 => format!(", {spent:.2} USD spent"),
+                None => String::new(),
+            }
+        };
+        let open = self.directives.iter().filter(|one| {
+            matches!(
+                one.status,
+                super::directive::DirectiveStatus::Open | super::directive::DirectiveStatus::Paused
+            )
+        });
+        let mut lines: Vec<String> = open
+            .map(|one| {
+                let due = one.deadline.as_ref().map(|due| format!(", due {due}")).unwrap_or_default();
+                let (id, status, priority) = (&one.id, one.status, one.priority);
+                format!(
+                    "- {id} directive {status}, {priority}{due}{}: {}",
+                    money(id, &one.allowance),
+                    one_line(&one.title, 120)
+                )
+            })
+            .collect();
+        let over = |one: &Project| matches!(one.status, ProjectStatus::Cancelled | ProjectStatus::Launched);
+        for one in self.projects.iter().filter(|one| !over(one)) {
+            let of = one.directive.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
+            let hidden = role.acts() && one.provenance == Provenance::External;
+            let title = if hidden { "[external]".to_string() } else { one_line(&one.title, 120) };
+            let (id, status) = (&one.id, one.status);
+            lines.push(format!("- {id} project {status}{of}{}: {title}", money(id, &one.allowance)));
+        }
+        lines
+    }
+
     /// The limits that the project and the directive of a call set by themselves.
     pub fn limits_for(&self, spend: &Spend) -> Vec<Limit> {
         let project = spend.project.as_ref().and_then(|id| self.project(id));
@@ -119,9 +176,7 @@ impl Portfolio {
     /// What the projects of a directive may cost together, but for one of them. What is cancelled promises nothing.
     pub fn promised(&self, directive: &str, but: &str) -> f64 {
         let of_it = self.projects.iter().filter(|project| project.directive.as_deref() == Some(directive));
-        let others = of_it.filter(|project| {
-            project.id != but && project.status != super::project::ProjectStatus::Cancelled
-        });
+        let others = of_it.filter(|project| project.id != but && project.status != ProjectStatus::Cancelled);
         others.filter_map(|project| project.allowance.usd).sum()
     }
 }

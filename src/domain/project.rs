@@ -17,7 +17,7 @@
 
 mod change;
 
-pub use change::{Change, FieldChange, ProjectEffect, apply};
+pub use change::{Change, FieldChange, NewProject, ProjectEffect, apply};
 
 use super::allowance::Allowance;
 use super::front_matter::{FrontMatter, parse_front_matter};

@@ -65,6 +65,7 @@ pub(super) enum Tried {
 impl Shop<'_> {
     /// Asks the engines in their order.
     pub fn ask(&self, ask: &Ask<'_>) -> Result<Reply> {
+        self.check_held(ask.at_hand)?;
         let mut passed: Vec<String> = Vec::new();
         let mut asked = None;
         for name in &self.engines {

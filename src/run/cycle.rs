@@ -5,6 +5,7 @@ use super::step::{StepDone, StepEnd, StepInput};
 use super::{Effects, Refused, Result, RunError, Shop};
 use crate::domain::config::Routing;
 use crate::domain::decision::Decision;
+use crate::domain::directive::RECEIVER;
 use crate::domain::event::Event;
 use crate::domain::ledger::Line;
 use crate::domain::message::Message;
@@ -91,6 +92,9 @@ impl Shop<'_> {
         self.check_gate()?;
         self.check_paused()?;
         if self.effects == Effects::CarriedOut {
+            if self.department.dept.as_str() == RECEIVER {
+                self.org.deliver_directives(&self.department, (self.now)())?;
+            }
             self.department.put_away_sent((self.now)())?;
             self.settle_jobs()?;
         }
@@ -210,9 +214,16 @@ impl Shop<'_> {
         }
     }
 
+    /// Fresh state, with the directives and projects there are, and the mail that they hold.
+    pub(super) fn load_state(&self, charter: &LoadedCharter) -> Result<Loaded> {
+        let mut loaded = self.department.load(charter, &self.settings, &self.key, (self.now)())?;
+        self.org.add_portfolio(&mut loaded.live)?;
+        Ok(loaded)
+    }
+
     /// Fresh state, with what can't be taken in set aside.
     fn load(&self, charter: &LoadedCharter) -> Result<Loaded> {
-        let loaded = self.department.load(charter, &self.settings, &self.key, (self.now)())?;
+        let loaded = self.load_state(charter)?;
         if self.effects == Effects::Shown {
             return Ok(loaded);
         }
@@ -289,7 +300,7 @@ impl Shop<'_> {
             active: run.active.clone(),
         };
         let done = self.take_step(&input, charter, loaded);
-        if matches!(done, Err(RunError::Refused(Refused::NoEngine(_)))) {
+        if matches!(done, Err(RunError::Refused(Refused::NoEngine(_) | Refused::Held(_)))) {
             // Nobody was asked: that is no step, and a run without one counts towards no limit.
             run.steps -= 1;
         }
@@ -359,9 +370,18 @@ fn failed(end: StepEnd) -> Ending {
 }
 
 fn nothing_open(loaded: &Loaded) -> String {
-    match loaded.live.inbox.len() {
+    let inbox = &loaded.live.inbox;
+    let mut holds: Vec<String> = Vec::new();
+    for hold in inbox.iter().filter_map(|message| loaded.live.portfolio.holds(message)) {
+        let hold = hold.to_string();
+        if !holds.contains(&hold) {
+            holds.push(hold);
+        }
+    }
+    let held = if holds.is_empty() { String::new() } else { format!("; {}", holds.join(", ")) };
+    match inbox.len() {
         0 => "nothing is open".to_string(),
-        1 => "one message is open, and it waits for the human".to_string(),
-        count => format!("{count} messages are open, and all wait for the human"),
+        1 => format!("one message is open, and it waits for the human{held}"),
+        count => format!("{count} messages are open, and all wait for the human{held}"),
     }
 }

@@ -78,6 +78,10 @@ impl Shop<'_> {
                 return self.end_job(job, "failed", reason, String::new());
             }
         };
+        if let Some(hold) = self.org.portfolio()?.held(job.project.as_deref(), None) {
+            self.tell(&Event::Notice(&format!("{} stays queued: {hold}", job.id)));
+            return Ok(());
+        }
         let run = derived_id(IdKind::Run, parse_rfc3339(&job.created).unwrap_or_default(), &job.id);
         let spend = self.job_spend(&run, job, pipeline);
         match self.reserve_spend(&spend) {

@@ -20,6 +20,7 @@ mod reserve;
 pub mod step;
 pub mod stop;
 pub mod survey;
+pub mod trail;
 pub mod verify;
 
 use crate::domain::event::{Event, Sink};
@@ -82,6 +83,8 @@ pub enum Refused {
     Paused(String),
     Limit(String),
     Budget(String),
+    /// What it is about belongs to a directive or project that is paused or cancelled.
+    Held(String),
     /// No engine can be asked now.
     NoEngine(String),
 }
@@ -149,6 +152,7 @@ impl std::fmt::Display for Refused {
             }
             Refused::NotAccepted(_) => f.write_str("the department was never accepted"),
             Refused::Paused(reason) => write!(f, "the department is paused: {reason}"),
+            Refused::Held(what) => write!(f, "its work is held: {what}"),
             Refused::Blocked(reason) => write!(f, "the department is blocked: {reason}"),
             Refused::Gate(what)
             | Refused::Charter(what)

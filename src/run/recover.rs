@@ -206,7 +206,7 @@ impl Shop<'_> {
             return Ok(self.journal.remove(name)?);
         }
         self.check_gate()?;
-        let loaded = self.department.load(charter, &self.settings, &self.key, (self.now)())?;
+        let loaded = self.load_state(charter)?;
         let done = match self.read_answer(&saved, charter, &loaded)? {
             ReadAnswer::Settled(settled) => self.finish_settled(&saved, *settled, &loaded, charter)?,
             ReadAnswer::Refused { refusals, ghost, actions } => {

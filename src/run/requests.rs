@@ -100,7 +100,7 @@ impl Shop<'_> {
     }
 
     fn settle_request(&self, kind: RequestKind, request: &Request, charter: &LoadedCharter) -> Result<Told> {
-        let loaded = self.department.load(charter, &self.settings, &self.key, (self.now)())?;
+        let loaded = self.load_state(charter)?;
         let approved = kind == RequestKind::Approval && request.status == RequestStatus::Approved;
         let (mut effects, what) = match (kind, request.status) {
             (RequestKind::Approval, RequestStatus::Approved) => self.plan_approved(request, charter, &loaded),

@@ -4,6 +4,7 @@ use super::ask::{Answered, Ask};
 use super::{Refused, Result, RunError, Shop};
 use crate::domain::budget::{Book, Spend, earliest, limits_for};
 use crate::domain::event::Event;
+use crate::domain::message::Message;
 use crate::domain::settings::EngineSettings;
 use crate::domain::time::render_rfc3339;
 use crate::store::budget::Reserved;
@@ -30,6 +31,15 @@ impl Shop<'_> {
         Ok(self.org.settle(&spend.id, 0.0, 0, true, (self.now)())?)
     }
 
+    /// What a paused or cancelled directive or project has to do waits: no engine is asked about it, by whatever way.
+    pub(super) fn check_held(&self, message: Option<&Message>) -> Result<()> {
+        let Some(message) = message else { return Ok(()) };
+        match self.org.portfolio()?.holds(message) {
+            None => Ok(()),
+            Some(hold) => Err(RunError::Refused(Refused::Held(format!("{}: {hold}", message.id)))),
+        }
+    }
+
     fn spend(&self, ask: &Ask<'_>, usd: f64, tokens: u64) -> Spend {
         let number = self.calls.get() + 1;
         self.calls.set(number);
@@ -47,7 +57,12 @@ impl Shop<'_> {
     }
 
     pub(super) fn reserve_spend(&self, spend: &Spend) -> Result<()> {
-        let limits = limits_for(&self.settings.budget, spend);
+        let portfolio = self.org.portfolio()?;
+        let mut spend = spend.clone();
+        spend.directive = portfolio.directive_of(spend.project.as_deref(), spend.directive.as_deref());
+        let spend = &spend;
+        let mut limits = limits_for(&self.settings.budget, spend);
+        limits.extend(portfolio.limits_for(spend));
         match self.org.reserve(&limits, spend, (self.now)())? {
             Reserved::Yes(warnings) => {
                 for warning in warnings {

@@ -80,6 +80,8 @@ impl Department {
             outbox: sent.into_iter().map(|filed| filed.message).collect(),
             refusals: ledger::last_refusals(&ledger),
             secret: key.fence(self.dept.as_str()),
+            portfolio: Default::default(),
+            spent: Default::default(),
             caps,
         })
     }

@@ -8,7 +8,7 @@ use super::{DESCRIPTION_MAX, LogEntry, Project, ProjectStatus, parse_project};
 use crate::domain::allowance::{Allowance, parse_usd, render_usd};
 use crate::domain::message::Provenance;
 use crate::domain::text::cut;
-use crate::domain::time::parse_rfc3339;
+use crate::domain::time::{Time, parse_rfc3339};
 use serde::{Deserialize, Serialize};
 
 /// A change, as a plan holds it.
@@ -28,19 +28,45 @@ pub struct ProjectEffect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "lowercase")]
 pub enum Change {
-    /// A new project, proposed.
-    Create {
-        title: String,
-        description: String,
-        directive: Option<String>,
-        budget_usd: Option<f64>,
-        provenance: String,
-        why: String,
-    },
+    /// A new project.
+    Create { project: Box<NewProject> },
     /// Other values for some fields.
     Set { fields: Vec<FieldChange>, why: String },
     /// A BudgetAllocation: it adds to the budget.
     Allocate { usd: f64 },
+}
+
+/// What a new project is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NewProject {
+    pub title: String,
+    pub description: String,
+    pub status: String,
+    pub directive: Option<String>,
+    pub budget_usd: Option<f64>,
+    pub budget_tokens: Option<u64>,
+    pub budget_runs: Option<u64>,
+    pub provenance: String,
+    pub why: String,
+}
+
+impl NewProject {
+    fn into_project(self, effect: &ProjectEffect, created: Time) -> Project {
+        Project {
+            id: effect.id.clone(),
+            title: self.title,
+            description: cut(&self.description, DESCRIPTION_MAX).0.to_string(),
+            status: ProjectStatus::parse(&self.status).unwrap_or(ProjectStatus::Proposed),
+            status_by: None,
+            directive: self.directive,
+            allowance: Allowance { usd: self.budget_usd, tokens: self.budget_tokens, runs: self.budget_runs },
+            by: effect.by.clone(),
+            provenance: Provenance::parse(&self.provenance).unwrap_or(Provenance::External),
+            created,
+            log: Vec::new(),
+            front: Default::default(),
+        }
+    }
 }
 
 /// One field, as it was when the change was decided and as it is to be. Empty is absent.
@@ -66,20 +92,7 @@ pub fn apply(text: Option<&str>, effect: &ProjectEffect) -> Result<Option<String
     let at = parse_rfc3339(&effect.at).ok_or("the change has no time")?;
     let mut project = match (&effect.change, project) {
         (Change::Create { .. }, Some(_)) => return Err("there is another project of that id".to_string()),
-        (Change::Create { title, description, directive, budget_usd, provenance, .. }, None) => Project {
-            id: effect.id.clone(),
-            title: title.clone(),
-            description: cut(description, DESCRIPTION_MAX).0.to_string(),
-            status: ProjectStatus::Proposed,
-            status_by: None,
-            directive: directive.clone(),
-            allowance: Allowance { usd: *budget_usd, ..Allowance::default() },
-            by: effect.by.clone(),
-            provenance: Provenance::parse(provenance).unwrap_or(Provenance::External),
-            created: at,
-            log: Vec::new(),
-            front: Default::default(),
-        },
+        (Change::Create { project }, None) => project.as_ref().clone().into_project(effect, at),
         (_, None) => return Err("there is no such project".to_string()),
         (_, Some(mut project)) => {
             // A reserved project gets its file with its first change.
@@ -97,7 +110,7 @@ pub fn apply(text: Option<&str>, effect: &ProjectEffect) -> Result<Option<String
 
 fn make(project: &mut Project, effect: &ProjectEffect) -> String {
     match &effect.change {
-        Change::Create { why, .. } => format!("proposed: {why}"),
+        Change::Create { project: new } => format!("{}: {}", project.status, new.why),
         Change::Allocate { usd } => {
             let all = project.allowance.usd.unwrap_or(0.0) + usd;
             project.allowance.usd = Some(all);

@@ -14,12 +14,16 @@ fn create(title: &str, description: &str) -> ProjectEffect {
     effect(
         "r-1/1/0",
         Change::Create {
-            title: title.into(),
-            description: description.into(),
-            directive: Some("d-1".into()),
-            budget_usd: Some(10.5),
-            provenance: "department".into(),
-            why: "it was asked for".into(),
+            project: Box::new(NewProject {
+                title: title.into(),
+                description: description.into(),
+                status: "proposed".into(),
+                directive: Some("d-1".into()),
+                budget_usd: Some(10.5),
+                provenance: "department".into(),
+                why: "it was asked for".into(),
+                ..NewProject::default()
+            }),
         },
     )
 }
