@@ -20,6 +20,7 @@ mod audit;
 mod breaker;
 mod budgets;
 mod charters;
+mod clients;
 mod commits;
 mod crash;
 mod crashes;

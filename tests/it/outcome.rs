@@ -27,6 +27,15 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// Says that a test, or a part of it, could not be tried here. `.ci/run` shows and counts what was left in this folder.
+#[expect(clippy::print_stderr, reason = "a test that was not run must not look like one that passed")]
+pub fn not_run(what: &str, why: &str) {
+    eprintln!("not run: {what}: {why}");
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("not-run");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(what.replace("::", ".")), format!("{what}: {why}\n")).unwrap();
+}
+
 /// Whether a process still runs. One that is dead and that nobody has waited for yet does not, though a signal
 /// would still reach it.
 pub fn alive(pid: i32) -> bool {
