@@ -64,4 +64,5 @@ mod snapshot;
 mod stats;
 mod status;
 mod stopping;
+mod supply;
 mod tidy;
