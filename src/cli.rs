@@ -43,6 +43,8 @@ Steer it:
   resume        Let a paused department run again
   stop-loop     End a department's run
   stop-all      Stop everything, and prove it
+  task          Show the board, or change a task on it
+  agent         List a department's agents, add or retire one
   escalations   List what directors handed over, or resolve one
 
 See it:

@@ -1,7 +1,9 @@
 //! One file a verb: its arguments, whose doc comment is the help, and its function.
 
+mod agent;
 pub mod app;
 mod approvals;
+mod boards;
 mod budget;
 mod charter;
 mod charter_test;
@@ -30,6 +32,8 @@ mod send;
 mod stats;
 mod status;
 mod stop;
+mod task;
+mod task_show;
 mod trail;
 mod verify;
 
@@ -59,6 +63,8 @@ pub enum Command {
     Resume(pause::ResumeArgs),
     StopLoop(stop::StopLoopArgs),
     StopAll(stop::StopAllArgs),
+    Task(task::TaskArgs),
+    Agent(agent::AgentArgs),
     Escalations(questions::EscalationsArgs),
     Status(status::StatusArgs),
     Logs(logs::LogsArgs),
@@ -90,6 +96,8 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Questions(args)) => questions::questions(args, app),
         Some(Command::Escalations(args)) => questions::escalations(args, app),
         Some(Command::Approvals(args)) => approvals::run(args, app),
+        Some(Command::Task(args)) => task::run(args, app),
+        Some(Command::Agent(args)) => agent::run(args, app),
         Some(Command::Budget(args)) => budget::run(args, app),
         Some(Command::Pause(args)) => pause::pause(args, app),
         Some(Command::Resume(args)) => pause::resume(args, app),

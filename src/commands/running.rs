@@ -85,7 +85,7 @@ fn busy(dept: &str, active: Option<Active>) -> CommandError {
         .hint(format!("`harness logs {dept} -f` shows it; `harness stop-loop {dept}` ends it"))
 }
 
-fn with_shop<T>(
+pub fn with_shop<T>(
     app: &App<'_>,
     order: &Order<'_>,
     sink: &mut dyn Sink,

@@ -24,6 +24,7 @@ pub enum IdKind {
     Job,
     Directive,
     Project,
+    Task,
 }
 
 impl IdKind {
@@ -37,6 +38,7 @@ impl IdKind {
             IdKind::Job => 'j',
             IdKind::Directive => 'd',
             IdKind::Project => 'p',
+            IdKind::Task => 't',
         }
     }
 }

@@ -3,8 +3,10 @@
 pub mod action;
 pub mod action_block;
 pub mod action_shape;
+pub mod agent;
 pub mod allowance;
 pub mod audit;
+pub mod board;
 pub mod budget;
 pub mod charter;
 pub mod commit;
@@ -36,6 +38,7 @@ pub mod role;
 pub mod schema;
 pub mod settings;
 pub mod stats;
+pub mod task;
 pub mod template;
 pub mod text;
 pub mod time;

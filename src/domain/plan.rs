@@ -4,6 +4,7 @@
 //! so that after a crash the whole plan is simply carried out again. The record, the ledger line and the log entry are
 //! part of it: what follows from a step is never worked out twice.
 
+use super::board::FileChange;
 use super::message::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -53,6 +54,17 @@ pub enum Effect {
     Append { path: String, text: String },
     /// Another text for a file, as long as it is what it was.
     Replace { path: String, before: Option<String>, text: String },
+    /// A task or an agent as it is from now on; all that the answer does to it at once, so that it can be repeated.
+    Board {
+        /// The actions that it comes from.
+        actions: Vec<usize>,
+        path: String,
+        /// Where it stands now, where that is another place.
+        from: Option<String>,
+        /// The hash of what it said; absent where it is new.
+        before: Option<String>,
+        text: String,
+    },
     /// A message moved on.
     Mark { id: String, mark: Marking },
 }
@@ -66,6 +78,23 @@ pub struct Marking {
     pub run: String,
     pub why: String,
     pub waits_for: Option<String>,
+}
+
+impl Effect {
+    /// A change of the board, by the actions it comes from.
+    pub fn of_board(change: FileChange, actions: Vec<usize>) -> Effect {
+        match change {
+            FileChange::Create { path, text } => {
+                Effect::Board { actions, path, from: None, before: None, text }
+            }
+            FileChange::Replace { path, before, text } => {
+                Effect::Board { actions, path, from: None, before: Some(before), text }
+            }
+            FileChange::Move { from, to, before, text } => {
+                Effect::Board { actions, path: to, from: Some(from), before: Some(before), text }
+            }
+        }
+    }
 }
 
 impl Marking {

@@ -1,9 +1,12 @@
 //! From judged actions to effects: what each action will change, by names that follow from run, step and index alone.
 
 mod asks;
+mod board;
 mod checks;
 mod letters;
 mod notes;
+
+pub use board::job_effect;
 
 use super::action::{Act, Action};
 use super::id::{Dept, IdKind, derived_id};

@@ -3,6 +3,7 @@
 //! It holds no rules of its own and prints nothing; what happens is told to a [`Sink`].
 
 pub mod ask;
+pub mod board;
 mod breaker;
 mod client;
 pub mod closing;

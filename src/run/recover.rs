@@ -22,7 +22,7 @@ use crate::domain::decision::Decision;
 use crate::domain::event::Event;
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::message::Provenance;
-use crate::domain::plan::Plan;
+use crate::domain::plan::{Effect, Plan};
 use crate::domain::role::Role;
 use crate::domain::time::render_rfc3339;
 use crate::domain::verdict::{Circumstances, Verdict};
@@ -183,7 +183,11 @@ impl Shop<'_> {
                 refused.push(index);
             }
         }
-        plan.effects.retain(|planned| planned.action.is_none_or(|index| !refused.contains(&index)));
+        // A task that several actions changed is changed as a whole: where one of them is refused, it stays as it is.
+        plan.effects.retain(|planned| match &planned.effect {
+            Effect::Board { actions, .. } => !actions.iter().any(|index| refused.contains(index)),
+            _ => planned.action.is_none_or(|index| !refused.contains(&index)),
+        });
         Ok(plan)
     }
 

@@ -36,6 +36,14 @@ fn apply_effect(org: &Org, department: &Department, effect: &Effect) -> Result<(
             None => department.dir.append_once(path, text),
         },
         Effect::Replace { path, before, text } => replace(department, path, before.as_deref(), text),
+        Effect::Board { path, from, before, text, .. } => match (from, before) {
+            (_, None) => {
+                let (folder, name) = split(path);
+                department.dir.make_lasting(folder)?.create(name, text.as_bytes()).map(|_| ())
+            }
+            (None, before) => replace(department, path, before.as_deref(), text),
+            (Some(from), before) => refile(department, from, path, before.as_deref(), text),
+        },
         Effect::Mark { id, mark } => apply_mark(department, id, mark),
     }
 }
@@ -71,6 +79,21 @@ fn replace(department: &Department, path: &str, before: Option<&str>, text: &str
         return Err(StoreError::new(department.dir.join(path), "replace", Fault::Conflict));
     }
     department.dir.make_lasting(folder)?.replace(name, text.as_bytes())
+}
+
+/// Rewrites a file where it stands, and then moves it.
+fn refile(department: &Department, from: &str, to: &str, before: Option<&str>, text: &str) -> Result<()> {
+    let is_there = |path: &str| -> Result<bool> {
+        Ok(department.dir.read(path, FILE_MAX)?.is_some_and(|now| now.text == text))
+    };
+    let ((old, old_name), (new, new_name)) = (split(from), split(to));
+    if is_there(to)? && !is_there(from)? {
+        department.sync_folder(new)?;
+        return department.sync_folder(old);
+    }
+    replace(department, from, before, text)?;
+    let old = department.dir.make(old)?;
+    old.move_to(old_name, &department.dir.make_lasting(new)?, new_name)
 }
 
 fn apply_mark(department: &Department, id: &str, mark: &Marking) -> Result<()> {

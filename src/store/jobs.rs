@@ -17,7 +17,14 @@ const JOB_MAX: u64 = 4 * 1024 * 1024;
 pub struct Job {
     pub schema: u64,
     pub id: String,
+    /// Empty where an engine works.
     pub pipeline: String,
+    /// The engine that works for an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// The agent whose task it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     pub args: BTreeMap<String, String>,
     pub task: Option<String>,
     pub project: Option<String>,

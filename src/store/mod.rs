@@ -33,6 +33,7 @@ pub mod runs;
 pub mod scripts;
 pub mod sweep;
 pub mod tail;
+pub mod tasks;
 pub mod template;
 pub mod write;
 pub mod written;

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "ui is the layer that writes to stdout and stderr")]
 
 pub mod bar;
+pub mod columns;
 pub mod sink;
 pub mod table;
 pub mod wrap;

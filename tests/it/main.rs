@@ -17,6 +17,7 @@ mod actions;
 mod answers;
 mod approvals;
 mod audit;
+mod board;
 mod breaker;
 mod budgets;
 mod charters;

@@ -1,0 +1,116 @@
+//! Twins: tasks that say the same, and those that nearly do.
+
+use super::{Board, BoardFault, fault};
+use crate::domain::digest::sha256;
+use crate::domain::task::Task;
+use std::collections::BTreeSet;
+
+/// Words that say nothing about what a task is.
+const EMPTY: [&str; 24] = [
+    "the", "and", "for", "with", "from", "into", "that", "this", "then", "when", "what", "which", "how",
+    "our", "your", "its", "are", "was", "will", "all", "any", "new", "make", "add",
+];
+
+/// What a task says, without case, marks and spacing: two with the same are the same task.
+pub fn fingerprint(title: &str, description: &str) -> String {
+    let words = |text: &str| words(text).collect::<Vec<_>>().join(" ");
+    sha256(format!("{}\n{}", words(title), words(description)).as_bytes())
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+fn title_words(title: &str) -> BTreeSet<String> {
+    words(title).filter(|word| word.chars().count() > 2 && !EMPTY.contains(&word.as_str())).collect()
+}
+
+/// The paths that a text names: `src/main.rs`, `./notes/`, not `and/or` and no address.
+fn paths(text: &str) -> BTreeSet<&str> {
+    let ends =
+        |c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '(' | ')' | ',' | ';' | '<' | '>');
+    let is_path = |word: &&str| {
+        let rooted = word.starts_with('/') || word.starts_with("./") || word.starts_with("~/");
+        let inside = word.contains('/') && (word.matches('/').count() > 1 || word.contains('.'));
+        (rooted || inside) && word.len() > 2 && !word.contains("://")
+    };
+    text.split(ends).map(|word| word.trim_end_matches(['.', ':', '!', '?'])).filter(is_path).collect()
+}
+
+/// Why two tasks look alike, where they do.
+fn likeness(title: &str, description: &str, other: &Task) -> Option<String> {
+    let (own, theirs) = (title_words(title), title_words(&other.title));
+    let shared = own.intersection(&theirs).count();
+    if shared >= 2 && shared * 2 > own.len().min(theirs.len()) {
+        return Some("most words of the title are the same".to_string());
+    }
+    let named = format!("{} {}", other.title, other.description());
+    let theirs = paths(&named);
+    let own = format!("{title} {description}");
+    let path = paths(&own).into_iter().find(|path| theirs.contains(path))?.to_string();
+    Some(format!("both name {path}"))
+}
+
+impl Board {
+    fn others<'a>(&'a self, own: Option<&'a str>) -> impl Iterator<Item = &'a Task> {
+        self.open_tasks().filter(move |task| own != Some(task.id.as_str()))
+    }
+
+    /// Refuses a twin, with the other's id.
+    pub(super) fn check_twin(
+        &self,
+        own: Option<&str>,
+        title: &str,
+        description: &str,
+    ) -> Result<(), BoardFault> {
+        let print = fingerprint(title, description);
+        let is_twin = |task: &&Task| fingerprint(&task.title, task.description()) == print;
+        let Some(twin) = self.others(own).find(is_twin) else { return Ok(()) };
+        let message = format!("`{}` says the same: {}", twin.id, twin.title);
+        Err(fault("twin", message).hint("work on that one, or say how this one differs"))
+    }
+
+    /// Refuses near twins that were not named as different.
+    pub(super) fn check_near_twins(
+        &self,
+        own: Option<&str>,
+        title: &str,
+        description: &str,
+        named: &[String],
+    ) -> Result<(), BoardFault> {
+        let near = self.others(own).filter(|task| !named.contains(&task.id));
+        let near: Vec<(String, String)> =
+            near.filter_map(|task| Some((task.id.clone(), likeness(title, description, task)?))).collect();
+        let Some((_, why)) = near.first() else { return Ok(()) };
+        let ids: Vec<&str> = near.iter().map(|(id, _)| id.as_str()).collect();
+        let ids = ids.join(", ");
+        let fault = fault("near_twin", format!("it is much like {ids}: {why}"));
+        Err(fault.hint(format!("if it is another task, name them in `not_twin_of`: {ids}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_words_count() {
+        assert_eq!(
+            fingerprint("Write the Mail!", "A  short\nmail."),
+            fingerprint("write the mail", "a short mail")
+        );
+        assert_ne!(fingerprint("Write the mail", "Short."), fingerprint("Write the mail", "Long."));
+        assert_ne!(fingerprint("a b", "c"), fingerprint("a", "b c"));
+    }
+
+    #[test]
+    fn paths_are_told_from_other_slashes() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(paths(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("Change `src/main.rs` and/or docs", &["src/main.rs"]);
+        check("see /etc/hosts.", &["/etc/hosts"]);
+        check("a/b/c, x/y", &["a/b/c"]);
+        check("https://example.org/a/b.html", &[]);
+    }
+}
