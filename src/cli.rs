@@ -55,6 +55,7 @@ See it:
   memory        Show what a director remembers
   prompt        Print the prompt a director would get
   stats         Count runs, refusals, cost and tokens, day by day
+  report        Write a page with pictures, to open in a browser
 
 Trust it:
   verify        Check that everything on disk holds together

@@ -12,7 +12,7 @@ use crate::run::cycle::{RunOutcome, Work};
 use crate::store::template::FIVE;
 use crate::ui::{Answer, bold};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// More rounds than the story has.
 const ROUNDS: usize = 20;
@@ -23,7 +23,8 @@ Start small. I want to see whether anybody reads it.";
 /// Watch an organisation work, in a minute
 ///
 /// Makes an organisation of five departments in a new folder, gives it a directive, and runs the embedded engine until
-/// all is quiet. It needs no key and nothing installed, and costs nothing. The folder is left for you to look at.
+/// all is quiet. It needs no key and nothing installed, and costs nothing. The folder is left for you to look at, with a
+/// report page to open in a browser.
 ///
 /// Examples:
 ///   harness demo
@@ -54,7 +55,8 @@ pub fn run(args: &DemoArgs, app: &App<'_>) -> Result<Answer> {
     let mut told = Story { app, sent: 0, steps: 0 };
     for round in 1..=ROUNDS {
         if !run_round(&demo, &mut told, round)? {
-            return Ok(ending(&root, &id, &told, round - 1));
+            let page = super::report::write(&demo, &root.join("report.html"))?;
+            return Ok(ending(&root, &id, &told, round - 1, &page));
         }
     }
     Err(CommandError::failed(format!("the organisation was not quiet after {ROUNDS} rounds")))
@@ -106,17 +108,19 @@ fn run_round(demo: &App<'_>, told: &mut Story<'_>, round: usize) -> Result<bool>
     Ok(!busy.is_empty())
 }
 
-fn ending(root: &std::path::Path, id: &str, told: &Story<'_>, rounds: usize) -> Answer {
+fn ending(root: &Path, id: &str, told: &Story<'_>, rounds: usize, page: &Path) -> Answer {
     let root = root.display();
+    let url = super::report::url_path(page);
     let text = format!(
-        "\nAll is quiet: {rounds} rounds, {} steps, {} messages, 0.00 USD.\n\nLook at it:\n  \
+        "\nAll is quiet: {rounds} rounds, {} steps, {} messages, 0.00 USD.\n\n\
+         Open the report in a browser:\n  file://{url}\n\nLook at it:\n  \
          harness message thread {id} --root {root}\n  \
          harness runs list --root {root}\n  \
          harness memory business --root {root}\n  \
          ls {root}/org-business\n",
         told.steps, told.sent
     );
-    let data = json!({"root": root.to_string(), "directive": id, "rounds": rounds, "steps": told.steps, "messages": told.sent});
+    let data = json!({"root": root.to_string(), "directive": id, "rounds": rounds, "steps": told.steps, "messages": told.sent, "report": page});
     Answer::new("harness.demo/1", data, text)
 }
 

@@ -23,6 +23,7 @@ mod project;
 mod prompt;
 mod questions;
 mod recover;
+mod report;
 mod requests;
 mod run_loop;
 mod running;
@@ -73,6 +74,7 @@ pub enum Command {
     Memory(memory::MemoryArgs),
     Prompt(prompt::PromptArgs),
     Stats(stats::StatsArgs),
+    Report(report::ReportArgs),
     Verify(verify::VerifyArgs),
     Recover(recover::RecoverArgs),
     Commit(commit::CommitArgs),
@@ -115,6 +117,7 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Status(args)) => status::run(args, app),
         Some(Command::Prompt(args)) => prompt::run(args, app),
         Some(Command::Stats(args)) => stats::run(args, app),
+        Some(Command::Report(args)) => report::run(args, app),
         Some(Command::Schema(args)) => schema::run(args, app),
     }
 }

@@ -4,8 +4,8 @@ use super::app::{App, Result};
 use crate::domain::budget::Unit;
 use crate::domain::stats::is_bad;
 use crate::domain::text::one_line;
-use crate::domain::time::{Time, parse_rfc3339, render_age, render_elapsed, render_rfc3339};
-use crate::run::survey::{DeptView, Need, Spent, Survey, Surveyor};
+use crate::domain::time::{Time, parse_rfc3339, render_age, render_rfc3339};
+use crate::run::survey::{DeptView, Need, Spent, Survey, Surveyor, Tone};
 use crate::ui::bar::render_gauge;
 use crate::ui::table::{Align, Cell, render_columns};
 use crate::ui::wrap::render_wrapped;
@@ -82,7 +82,7 @@ fn view_json(view: &DeptView, now: Time) -> Value {
         .collect();
     json!({
         "dept": view.dept,
-        "state": state(view, now).0,
+        "state": view.state(now).0,
         "open_messages": view.open,
         "oldest_message": view.oldest.map(render_rfc3339),
         "quarantined": view.quarantined,
@@ -98,23 +98,15 @@ fn view_json(view: &DeptView, now: Time) -> Value {
     })
 }
 
-/// A department's state in a word or two, and how it looks where there is colour.
-pub fn state(view: &DeptView, now: Time) -> (String, Option<anstyle::Style>) {
-    if let Some(run) = view.live.first() {
-        let since = run.started.map(|started| render_elapsed((now - started).num_seconds()));
-        return (format!("running {}", since.unwrap_or_default()).trim_end().to_string(), Some(BUSY));
+/// How a state looks where there is colour.
+fn style_of(tone: Tone) -> Option<anstyle::Style> {
+    match tone {
+        Tone::Good => Some(GOOD),
+        Tone::Bad => Some(BAD),
+        Tone::Waits => Some(WAITS),
+        Tone::Busy => Some(BUSY),
+        Tone::Plain => None,
     }
-    let failing = view.last.len() >= 3 && view.last.iter().all(|run| is_bad(&run.outcome));
-    let (word, style) = match view {
-        view if view.blocked => ("blocked", Some(BAD)),
-        view if !view.accepted => ("not accepted", Some(BAD)),
-        view if view.paused => ("paused", None),
-        _ if failing => ("failing", Some(BAD)),
-        view if view.waiting > 0 => ("waits for you", Some(WAITS)),
-        view if view.open > 0 => ("has mail", None),
-        _ => ("idle", Some(GOOD)),
-    };
-    (word.to_string(), style)
 }
 
 fn render(survey: &Survey, now: Time, columns: usize) -> String {
@@ -204,8 +196,11 @@ fn departments(views: &[DeptView], now: Time, columns: usize) -> String {
 }
 
 fn row(view: &DeptView, now: Time, columns: usize) -> Vec<Cell> {
-    let (word, style) = state(view, now);
-    let state = style.map_or_else(|| Cell::from(word.as_str()), |style| Cell::styled(word.as_str(), style));
+    let (word, tone) = view.state(now);
+    let state = match style_of(tone) {
+        Some(style) => Cell::styled(word, style),
+        None => Cell::from(word),
+    };
     let last = view.last.first().map(|run| {
         let age = parse_rfc3339(&run.at).map(|at| format!(" {} ago", render_age(at, now)));
         let text = format!("{}{}", run.outcome, age.unwrap_or_default());

@@ -5,7 +5,7 @@
 //! the chain there.
 
 use super::digest::sha256;
-use super::time::{Time, render_rfc3339};
+use super::time::{Time, parse_rfc3339, render_rfc3339};
 use serde_json::json;
 
 /// What stands before the first line.
@@ -48,6 +48,21 @@ pub fn render_entry(head: &Head, deed: &Deed<'_>) -> String {
     let open = entry.to_string();
     let open = open.trim_end_matches('}');
     format!("{open},\"hash\":\"{}\"}}\n", sha256(open.as_bytes()))
+}
+
+/// A deed as a log has it. Whether it is in its place in the chain is for [`check_chain`] to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    pub at: Time,
+    pub command: String,
+    pub what: String,
+}
+
+/// Reads what a line says was done.
+pub fn parse_deed(line: &str) -> Option<Done> {
+    let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    let text = |key: &str| value.get(key)?.as_str().map(str::to_string);
+    Some(Done { at: parse_rfc3339(&text("at")?)?, command: text("command")?, what: text("what")? })
 }
 
 /// Reads a line's place in the chain, where its own hash is right.

@@ -11,6 +11,7 @@ pub mod commit;
 pub mod cycle;
 pub mod dispatch;
 pub mod finish;
+pub mod gather;
 pub mod git;
 mod listen;
 mod notify;

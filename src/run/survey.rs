@@ -10,7 +10,8 @@ use crate::domain::gate::Gate;
 use crate::domain::id::Dept;
 use crate::domain::ledger::RunLine;
 use crate::domain::settings::Settings;
-use crate::domain::time::Time;
+use crate::domain::stats::is_bad;
+use crate::domain::time::{Time, render_elapsed};
 use crate::store::fault::Result;
 use crate::store::key::Key;
 use crate::store::org::Org;
@@ -20,6 +21,8 @@ const PER_THREAD: usize = 16;
 const THREADS: usize = 8;
 /// From which share of a limit the human is told.
 const NEARLY: f64 = 0.8;
+/// Runs in a row that ended badly, after which somebody should look.
+const FAILING: usize = 3;
 
 /// One thing that waits for a person.
 #[derive(Clone, Debug)]
@@ -79,6 +82,38 @@ pub struct DeptView {
     pub auto_loop: bool,
     pub interval_s: u64,
     pub spent: Vec<Spent>,
+}
+
+/// How a state is meant, for whoever colours it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Good,
+    Bad,
+    /// It waits for the human.
+    Waits,
+    Busy,
+    Plain,
+}
+
+impl DeptView {
+    /// What it is at, in a word or two.
+    pub fn state(&self, now: Time) -> (String, Tone) {
+        if let Some(run) = self.live.first() {
+            let since = run.started.map(|started| render_elapsed((now - started).num_seconds()));
+            return (format!("running {}", since.unwrap_or_default()).trim_end().to_string(), Tone::Busy);
+        }
+        let failing = self.last.len() >= FAILING && self.last.iter().all(|run| is_bad(&run.outcome));
+        let (word, tone) = match self {
+            view if view.blocked => ("blocked", Tone::Bad),
+            view if !view.accepted => ("not accepted", Tone::Bad),
+            view if view.paused => ("paused", Tone::Plain),
+            _ if failing => ("failing", Tone::Bad),
+            view if view.waiting > 0 => ("waits for you", Tone::Waits),
+            view if view.open > 0 => ("has mail", Tone::Plain),
+            _ => ("idle", Tone::Good),
+        };
+        (word.to_string(), tone)
+    }
 }
 
 /// Everything at a glance.

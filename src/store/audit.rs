@@ -3,11 +3,13 @@
 use super::fault::Result;
 use super::lock::lock;
 use super::org::Org;
-use super::tail::read_tail;
-use crate::domain::audit::{Deed, Head, parse_entry, render_entry};
+use super::tail::{Backwards, read_tail};
+use crate::domain::audit::{Deed, Head, parse_deed, parse_entry, render_entry};
+use crate::domain::time::Time;
 
 /// More than the longest line.
 const TAIL: u64 = 16 * 1024;
+const BLOCK: u64 = 32 * 1024;
 
 impl Org {
     /// Writes down what somebody did, before it is done: a deed without its line would be worse than the reverse.
@@ -19,5 +21,16 @@ impl Org {
         let start = if tail.is_empty() || tail.ends_with('\n') { "" } else { "\n" };
         let line = format!("{start}{}", render_entry(&head, deed));
         self.own.append("audit.jsonl", line.as_bytes())
+    }
+
+    /// Hands over when, which command and what of every line that can be read, the newest block first.
+    pub fn fold_audit(&self, take: &mut dyn FnMut(Time, &str, &str)) -> Result<()> {
+        let Some(mut log) = Backwards::open(&self.own, "audit.jsonl")? else { return Ok(()) };
+        while let Some(block) = log.read_block(BLOCK)? {
+            for deed in block.lines().filter_map(parse_deed) {
+                take(deed.at, &deed.command, &deed.what);
+            }
+        }
+        Ok(())
     }
 }

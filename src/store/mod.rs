@@ -26,6 +26,7 @@ mod names;
 pub mod notices;
 pub mod org;
 pub mod outbox;
+pub mod pages;
 pub mod projects;
 pub mod prompts;
 pub mod requests;

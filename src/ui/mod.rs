@@ -6,6 +6,7 @@
 
 pub mod bar;
 pub mod columns;
+pub mod page;
 pub mod sink;
 pub mod table;
 pub mod wrap;

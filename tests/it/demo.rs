@@ -19,6 +19,9 @@ fn it_tells_a_story_and_all_is_quiet() {
     assert_eq!(status, 0);
     assert!(stdout.starts_with("\nAll is quiet: "), "{stdout}");
     assert!(stdout.contains("0.00 USD") && stdout.contains("harness message thread m-"), "{stdout}");
+    let page = stdout.lines().find_map(|line| line.trim().strip_prefix("file://")).unwrap();
+    let page = sandbox.places().show(page);
+    assert!(std::fs::read_to_string(&page).unwrap().contains("<svg"), "{page}");
     let told: Vec<&str> = stderr.lines().collect();
     assert!(told[0].starts_with("Made harness-demo with five departments: "), "{stderr}");
     for part in [

@@ -57,6 +57,7 @@ mod reading;
 mod readme;
 mod records;
 mod redaction;
+mod report;
 mod rules;
 mod sandbox;
 mod scenarios;

@@ -1,6 +1,6 @@
 //! One department: its mail, what waits in it, how its last runs ended, and what runs now.
 
-use super::{DeptView, LiveRun, Need, Surveyor, shell_word};
+use super::{DeptView, FAILING, LiveRun, Need, Surveyor, shell_word};
 use crate::domain::id::Dept;
 use crate::domain::request::{Request, RequestKind, RequestStatus};
 use crate::domain::stats::is_bad;
@@ -9,9 +9,6 @@ use crate::domain::time::parse_rfc3339;
 use crate::run::stop::led_runs;
 use crate::store::charters::Standing;
 use crate::store::org::Department;
-
-/// Runs in a row that ended badly, after which somebody should look.
-const FAILING: usize = 3;
 
 /// A department that can't be opened.
 pub fn unseen(dept: &Dept) -> DeptView {

@@ -1,0 +1,80 @@
+//! `harness report`: a page with pictures, in one file.
+
+use super::app::{App, Result};
+use super::stats::since;
+use crate::domain::report::lay_out_page;
+use crate::error::{CommandError, Kind};
+use crate::run::gather::{About, gather};
+use crate::run::survey::Surveyor;
+use crate::store::pages::write_page;
+use crate::ui::Answer;
+use crate::ui::page::render_report;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Write a page with pictures, to open in a browser
+///
+/// One file that fetches nothing: spend and runs over time, outcomes by department, who wrote to whom, what waits for
+/// you, the latest decisions and refusals. Every chart has its numbers as a table beneath it. Without options it covers
+/// 14 days and is written to report.html; a page that is there is replaced, any other file is left alone.
+///
+/// Examples:
+///   harness report
+///   harness report --since 30d -o november.html
+///   harness report -o - > page.html
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct ReportArgs {
+    /// Where to write it; `-` is stdout
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// From then on: a span such as 30d, a date, or a time
+    #[arg(long, value_name = "TIME", default_value = "14d")]
+    since: String,
+}
+
+pub fn run(args: &ReportArgs, app: &App<'_>) -> Result<Answer> {
+    let page = make(app, &args.since)?;
+    if args.output == Path::new("-") {
+        return Ok(Answer::new("harness.report/1", json!({"html": page}), page));
+    }
+    app.require_human("report")?;
+    let path = write_page(&args.output, &page, &app.ctx.disk())?;
+    let text = format!("Wrote {}\nOpen it: file://{}\n", path.display(), url_path(&path));
+    let data = json!({"path": path, "url": format!("file://{}", url_path(&path)), "bytes": page.len()});
+    Ok(Answer::new("harness.report/1", data, text))
+}
+
+/// Writes the page of an organisation into a file, and says where it is.
+pub fn write(app: &App<'_>, path: &Path) -> Result<PathBuf> {
+    let page = make(app, "14d")?;
+    Ok(write_page(path, &page, &app.ctx.disk())?)
+}
+
+fn make(app: &App<'_>, text: &str) -> Result<String> {
+    let from = since(app, Some(text))?;
+    let org = app.org()?;
+    let surveyor = Surveyor { org: &org, key: app.key().ok(), now: app.ctx.now() };
+    let about = About {
+        since: from,
+        command: format!("harness report --since {text}"),
+        version: env!("CARGO_PKG_VERSION").to_string(),
+    };
+    let facts = gather(&surveyor, about)?;
+    render_report(&lay_out_page(&facts))
+        .map_err(|what| CommandError::new(Kind::Bug, format!("the report page: {what}")))
+}
+
+/// A path as a browser takes it.
+pub fn url_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    let mut url = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte) {
+            url.push(char::from(byte));
+        } else {
+            url.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    url
+}

@@ -1,0 +1,128 @@
+//! Gathers what the report page is made from: a survey, statistics, and what was last.
+
+use super::survey::{DeptView, Need, Survey, Surveyor, Tone};
+use crate::domain::ledger::Line;
+use crate::domain::report::{DeptFacts, Facts, NeedFacts};
+use crate::domain::stats::Stats;
+use crate::domain::time::{Time, parse_rfc3339, parse_ts};
+use crate::store::fault::Result;
+use crate::store::org::{Department, Org};
+use std::collections::BTreeMap;
+
+/// Decisions, refusals and older runs that are looked back for in each department.
+const LATEST: usize = 12;
+
+/// What is said about the page itself.
+pub struct About {
+    pub since: Time,
+    pub command: String,
+    pub version: String,
+}
+
+/// Everything the page says. A department whose numbers can't be read is a need, and hides no other.
+pub fn gather(surveyor: &Surveyor<'_>, about: About) -> Result<Facts> {
+    let mut survey = surveyor.survey(None)?;
+    let mut departments = Vec::new();
+    for view in std::mem::take(&mut survey.departments) {
+        let Ok(Some(department)) = surveyor.org.department(&view.dept) else { continue };
+        match gather_one(&view, &department, about.since, surveyor.now) {
+            Ok(facts) => departments.push(facts),
+            Err(error) => {
+                let what = format!("its ledger is not in this page: {error}");
+                let command = "harness verify".to_string();
+                survey.needs.push(Need { dept: view.dept.to_string(), what, since: None, command, id: None });
+            }
+        }
+    }
+    Ok(Facts {
+        now: surveyor.now,
+        since: about.since,
+        command: about.command,
+        version: about.version,
+        root: surveyor.org.root.path().display().to_string(),
+        gate: survey.gate.words().to_string(),
+        cap_usd: cap(&survey),
+        needs: survey.needs.iter().map(to_need).collect(),
+        from_user: from_user(surveyor.org, about.since)?,
+        departments,
+    })
+}
+
+fn to_need(need: &Need) -> NeedFacts {
+    let class = if need.id.is_some() { "wait" } else { "bad" };
+    let (dept, what) = (need.dept.clone(), need.what.clone());
+    NeedFacts { dept, what, command: need.command.clone(), since: need.since, class }
+}
+
+fn cap(survey: &Survey) -> Option<f64> {
+    survey.spent.iter().find(|spent| spent.limit.key() == "usd_per_day").map(|spent| spent.limit.most)
+}
+
+fn class_of(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Waits => "wait",
+        Tone::Busy => "busy",
+        Tone::Plain => "off",
+    }
+}
+
+fn gather_one(view: &DeptView, department: &Department, since: Time, now: Time) -> Result<DeptFacts> {
+    let mut stats = Stats::default();
+    department.fold_ledger(since, &mut |line| stats.take(line, since))?;
+    let (word, tone) = view.state(now);
+    let fullest = view.spent.iter().max_by(|a, b| a.share().total_cmp(&b.share()));
+    let mut facts = DeptFacts {
+        name: view.dept.to_string(),
+        stats,
+        state: (word, class_of(tone)),
+        open: view.open,
+        budget: fullest.map(|spent| (spent.used.spent + spent.used.reserved, spent.limit.most)),
+        ..DeptFacts::default()
+    };
+    let lines = department.ledger_since(now - chrono::TimeDelta::days(1))?;
+    // The ledger's end reaches further back where the day was quiet.
+    let tail = department.ledger_tail(LATEST, LATEST)?;
+    take_latest(&mut facts, if lines.len() > tail.len() { &lines } else { &tail });
+    Ok(facts)
+}
+
+/// Runs, decisions and refusals, newest first.
+fn take_latest(facts: &mut DeptFacts, lines: &[Line]) {
+    let mut decided: BTreeMap<&str, String> = BTreeMap::new();
+    for line in lines {
+        match line {
+            Line::Run(run) => {
+                facts.runs.push((run.clone(), decided.remove(run.run.as_str()).unwrap_or_default()));
+            }
+            Line::Step(step) => {
+                if let Some(decision) = &step.decision {
+                    let item = step.item.as_deref().map(|item| format!(" {item}")).unwrap_or_default();
+                    decided.insert(&step.run, format!("{decision}{item}"));
+                }
+                let told = step.history.iter().filter_map(|(_, text)| text.split_once(" decided: "));
+                let told = told.filter_map(|(ts, title)| Some((parse_ts(ts)?, title.to_string())));
+                facts.decisions.extend(told);
+                if let Some(at) = parse_rfc3339(&step.at) {
+                    let refused = step.refusals.iter().chain(&step.first_refusals);
+                    facts.refusals.extend(refused.map(|one| (at, one.code.clone(), one.message.clone())));
+                }
+            }
+        }
+    }
+    facts.runs.reverse();
+    facts.decisions.reverse();
+    facts.refusals.reverse();
+}
+
+/// How many messages the human sent to each department, from the audit log.
+fn from_user(org: &Org, since: Time) -> Result<BTreeMap<String, u64>> {
+    let mut sent = BTreeMap::new();
+    org.fold_audit(&mut |at, command, what| {
+        let from_user = command == "send" && what.contains(" from user to ") && at >= since;
+        let Some((_, to)) = what.rsplit_once(" to ").filter(|_| from_user) else { return };
+        to.split(", ").for_each(|dept| *sent.entry(dept.to_string()).or_default() += 1);
+    })?;
+    Ok(sent)
+}

@@ -1,0 +1,31 @@
+//! Writing a page where the user wants it, outside the organisation's own folders too.
+
+use super::dir::Dir;
+use super::disk::Disk;
+use super::fault::{Fault, Result, StoreError};
+use std::path::{Path, PathBuf};
+
+/// What every page of ours has near its beginning.
+const OURS: &str = "<meta name=\"generator\" content=\"harness ";
+/// The largest page that is looked into.
+const PAGE_MAX: u64 = 64 * 1024 * 1024;
+
+/// Writes a page. A file that is there is replaced where it is such a page; anything else is left alone.
+pub fn write_page(path: &Path, text: &str, disk: &Disk) -> Result<PathBuf> {
+    let wrong = |what: &'static str| StoreError::new(path, "write", Fault::WrongType(what));
+    let name =
+        path.file_name().and_then(|name| name.to_str()).ok_or_else(|| wrong("not the name of a file"))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = Dir::open(folder, disk.clone())?;
+    if dir.stat(name)?.is_some() {
+        let there = dir.read_bytes(name, PAGE_MAX)?.map(|(bytes, _)| bytes).unwrap_or_default();
+        let head = String::from_utf8_lossy(&there[..there.len().min(4096)]).into_owned();
+        if !head.contains(OURS) {
+            let what = "it is there already and is no report page; name another file".to_string();
+            return Err(StoreError::new(path, "replace", Fault::Format(what)));
+        }
+    }
+    dir.replace(name, text.as_bytes())?;
+    let folder = folder.canonicalize().map_err(|error| StoreError::io(folder, "find", error))?;
+    Ok(folder.join(name))
+}
