@@ -33,6 +33,8 @@ Talk to it:
 Run it:
   run-loop      Run a department until its mail is handled
   run-director  Run one step of one role
+  tick          Look at every department once, and run what is due
+  config        Show or change how a department is run
 
 Steer it:
   approvals     List, show, approve or reject what waits for you

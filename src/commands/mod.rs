@@ -8,6 +8,7 @@ mod budget;
 mod charter;
 mod charter_test;
 mod commit;
+mod config;
 mod demo;
 mod directive;
 mod gate;
@@ -35,6 +36,7 @@ mod status;
 mod stop;
 mod task;
 mod task_show;
+mod tick;
 mod trail;
 mod verify;
 
@@ -56,6 +58,8 @@ pub enum Command {
     Questions(questions::QuestionsArgs),
     RunLoop(run_loop::RunLoopArgs),
     RunDirector(run_loop::RunDirectorArgs),
+    Tick(tick::TickArgs),
+    Config(config::ConfigArgs),
     Charter(charter::CharterArgs),
     Approvals(approvals::ApprovalsArgs),
     Budget(budget::BudgetArgs),
@@ -95,6 +99,8 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Demo(args)) => demo::run(args, app),
         Some(Command::RunLoop(args)) => run_loop::run_loop(args, app),
         Some(Command::RunDirector(args)) => run_loop::run_director(args, app),
+        Some(Command::Tick(args)) => tick::run(args, app),
+        Some(Command::Config(args)) => config::run(args, app),
         Some(Command::Questions(args)) => questions::questions(args, app),
         Some(Command::Escalations(args)) => questions::escalations(args, app),
         Some(Command::Approvals(args)) => approvals::run(args, app),

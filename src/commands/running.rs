@@ -9,7 +9,7 @@ use crate::process::interrupt::Interrupt;
 use crate::run::commit::Committed;
 use crate::run::cycle::{Begun, RunEnd, RunOutcome, Work};
 use crate::run::requests::Told;
-use crate::run::{Effects, Refused, RunError, Shop};
+use crate::run::{Effects, Refused, RunError, Shop, Slot, Watch};
 use crate::store::disk::Disk;
 use crate::store::journal::Journal;
 use crate::store::org::Org;
@@ -33,7 +33,27 @@ pub fn run_department(app: &App<'_>, order: &Order<'_>, sink: &mut dyn Sink) -> 
     with_shop(app, order, sink, |shop, interrupt| match shop.run(order.kind, &order.work) {
         Ok(Begun::Ended(end)) => Ok((end, interrupt.is_from_keyboard())),
         Ok(Begun::Busy(active)) => Err(busy(order.dept, active)),
+        Ok(Begun::Nothing(why)) => Err(CommandError::failed(why)),
         Err(error) => Err(to_command_error(order.dept, error)),
+    })
+}
+
+/// How a run that a tick started went.
+pub enum Scheduled {
+    Ended(RunEnd),
+    /// It was not needed after all.
+    Nothing(String),
+}
+
+/// Runs a department that a tick found due.
+pub fn run_scheduled(app: &App<'_>, order: &Order<'_>, slot: Slot, sink: &mut dyn Sink) -> Result<Scheduled> {
+    with_watched_shop(app, order, Watch::scheduled(slot), sink, |shop, _| {
+        match shop.run(order.kind, &order.work) {
+            Ok(Begun::Ended(end)) => Ok(Scheduled::Ended(end)),
+            Ok(Begun::Nothing(why)) => Ok(Scheduled::Nothing(why)),
+            Ok(Begun::Busy(active)) => Err(busy(order.dept, active)),
+            Err(error) => Err(to_command_error(order.dept, error)),
+        }
     })
 }
 
@@ -91,6 +111,16 @@ pub fn with_shop<T>(
     sink: &mut dyn Sink,
     work: impl FnOnce(&Shop<'_>, &Interrupt) -> Result<T>,
 ) -> Result<T> {
+    with_watched_shop(app, order, Watch::default(), sink, work)
+}
+
+fn with_watched_shop<T>(
+    app: &App<'_>,
+    order: &Order<'_>,
+    watch: Watch,
+    sink: &mut dyn Sink,
+    work: impl FnOnce(&Shop<'_>, &Interrupt) -> Result<T>,
+) -> Result<T> {
     let interrupt = Interrupt::listen()
         .map_err(|error| CommandError::failed(format!("can't listen for signals: {error}")))?;
     let run = new_id(IdKind::Run, app.ctx.now(), &app.ctx.random());
@@ -120,6 +150,7 @@ pub fn with_shop<T>(
         interrupt: &|| interrupt.asked(),
         sink: RefCell::new(sink),
         effects: order.effects,
+        watch,
         counted: Cell::new(false),
         calls: Cell::new(0),
         shown_scripts: Cell::new(0),
@@ -139,7 +170,7 @@ fn open(app: &App<'_>, disk: &Disk) -> Result<Org> {
     }
 }
 
-fn check_engines(names: &[String], settings: &crate::domain::settings::Settings) -> Result<()> {
+pub fn check_engines(names: &[String], settings: &crate::domain::settings::Settings) -> Result<()> {
     let known =
         |name: &String| name == "rules" || name.starts_with("replay:") || settings.engines.contains_key(name);
     let Some(name) = names.iter().find(|name| !known(name)) else { return Ok(()) };

@@ -1,6 +1,9 @@
 //! A department's own settings, `director-config.json`.
 
+use super::hours::parse_hours;
+use super::id::nearest;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::fmt;
 
 /// The newest format this program knows.
@@ -28,7 +31,7 @@ pub struct DirectorConfig {
     /// Whether it may look for work of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proactive: Option<bool>,
-    /// Such as `08:00-18:00`, local time.
+    /// Such as `08:00-18:00` or `mon-fri 08:00-18:00 Europe/Berlin`; local time where no zone is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_hours: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +89,22 @@ impl fmt::Display for ConfigFault {
     }
 }
 
+/// The keys that a person may set, with what each takes.
+pub const KEYS: [(&str, &str); 9] = [
+    ("autoLoop", "true or false"),
+    ("autoIntervalSeconds", "30 to 3600"),
+    ("engine", "engines by name, with commas between them"),
+    ("maxIterations", "1 to 1000"),
+    ("routing", "ask or auto"),
+    ("proactive", "true or false"),
+    ("activeHours", "such as 08:00-18:00, or mon-fri 08:00-18:00 Europe/Berlin"),
+    ("missedRuns", "skip or latest"),
+    ("maxQuietSeconds", "60 to 2592000"),
+];
+
+/// The word that takes an optional key away again.
+pub const DEFAULT: &str = "default";
+
 /// Reads and checks a config.
 pub fn parse_config(text: &str) -> Result<DirectorConfig, ConfigFault> {
     let value: serde_json::Value =
@@ -110,6 +129,114 @@ impl DirectorConfig {
         if self.max_iterations.is_some_and(|most| !(1..=1_000).contains(&most)) {
             return Err(ConfigFault("`maxIterations` must be from 1 to 1000".to_string()));
         }
+        if self.max_quiet_seconds.is_some_and(|most| !(60..=2_592_000).contains(&most)) {
+            return Err(ConfigFault("`maxQuietSeconds` must be from 60 to 2592000, a month".to_string()));
+        }
+        if self.engine.as_ref().is_some_and(Vec::is_empty) {
+            return Err(ConfigFault("`engine` names no engine".to_string()));
+        }
+        if let Some(hours) = &self.active_hours {
+            parse_hours(hours).map_err(|what| ConfigFault(format!("`activeHours` {what}")))?;
+        }
         Ok(())
+    }
+
+    /// The keys and values as they stand; what isn't set is left out.
+    pub fn values(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(values)) => values,
+            _ => Map::new(),
+        }
+    }
+
+    /// The config with one key changed, where that is a key and the value is within its bounds.
+    pub fn with(&self, key: &str, text: &str) -> Result<DirectorConfig, ConfigFault> {
+        let Some((_, takes)) = KEYS.iter().find(|(name, _)| *name == key) else {
+            let near = nearest(key, KEYS.iter().map(|(name, _)| *name));
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let key = super::text::one_line(key, 60);
+            return Err(ConfigFault(format!("there is no key `{key}`{near}")));
+        };
+        let mut values = self.values();
+        match value_of(key, text.trim()) {
+            None => {
+                values.shift_remove(key);
+            }
+            Some(value) => {
+                values.insert(key.to_string(), value);
+            }
+        }
+        let changed: Result<DirectorConfig, _> = serde_json::from_value(Value::Object(values));
+        let shown = super::text::one_line(text, 60);
+        let changed =
+            changed.map_err(|_| ConfigFault(format!("`{key}` can't be `{shown}`: it takes {takes}")))?;
+        changed.check()?;
+        Ok(changed)
+    }
+}
+
+/// A value as a person types it; none where the key is to be taken away.
+fn value_of(key: &str, text: &str) -> Option<Value> {
+    if text == DEFAULT {
+        return match key {
+            "autoLoop" => Some(Value::Bool(false)),
+            "autoIntervalSeconds" => Some(DirectorConfig::default().auto_interval_seconds.into()),
+            _ => None,
+        };
+    }
+    Some(match key {
+        "engine" => text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
+        "activeHours" | "routing" | "missedRuns" => Value::String(text.to_string()),
+        _ => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_string())),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(key: &str, value: &str, good: bool) {
+        let changed = DirectorConfig::default().with(key, value);
+        assert_eq!(changed.is_ok(), good, "{key}={value}: {changed:?}");
+    }
+
+    #[test]
+    fn bounds_are_held() {
+        for (value, good) in [("30", true), ("3600", true), ("29", false), ("3601", false), ("-1", false)] {
+            check("autoIntervalSeconds", value, good);
+        }
+        for (value, good) in [("", false), ("60s", false), ("1e2", false), ("60.0", false)] {
+            check("autoIntervalSeconds", value, good);
+        }
+        for (value, good) in [("true", true), ("false", true), ("yes", false), ("1", false)] {
+            check("autoLoop", value, good);
+            check("proactive", value, good);
+        }
+        for (value, good) in [("skip", true), ("latest", true), ("all", false)] {
+            check("missedRuns", value, good);
+        }
+        check("activeHours", "08:00-18:00", true);
+        check("activeHours", "8-18", false);
+        check("maxQuietSeconds", "59", false);
+        check("maxQuietSeconds", "60", true);
+        check("engine", "rules, claude", true);
+        check("engine", ",", false);
+        check("routing", "auto", true);
+        check("nothing", "1", false);
+    }
+
+    #[test]
+    fn an_optional_key_can_be_taken_away() {
+        let set = DirectorConfig::default().with("maxIterations", "3").unwrap();
+        assert_eq!(set.max_iterations, Some(3));
+        assert_eq!(set.with("maxIterations", "default").unwrap(), DirectorConfig::default());
+        let loops = set.with("autoLoop", "true").unwrap().with("autoLoop", "default").unwrap();
+        assert!(!loops.auto_loop);
+    }
+
+    #[test]
+    fn a_misspelt_key_is_guessed() {
+        let fault = DirectorConfig::default().with("autoloop", "true").unwrap_err();
+        assert_eq!(fault.0, "there is no key `autoloop`; did you mean `autoLoop`?");
     }
 }

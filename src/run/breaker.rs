@@ -19,6 +19,17 @@ const IDLE_SPENDING: usize = 5;
 const PAUSED_DEPARTMENTS: usize = 3;
 const HOUR: i64 = 3_600;
 
+/// What the tool hands over to the human by itself.
+pub(super) struct ToolEscalation<'a> {
+    pub run: &'a str,
+    /// In a word; alike ones are notified of once in a while.
+    pub topic: &'a str,
+    pub text: &'a str,
+    pub body: String,
+    /// What deals with it.
+    pub command: String,
+}
+
 impl Shop<'_> {
     /// The last runs of the department, newest first.
     fn last_runs(&self) -> Result<Vec<RunLine>> {
@@ -64,7 +75,22 @@ impl Shop<'_> {
 
     fn escalate_department(&self, run: &str, reason: &str) -> Result<()> {
         let dept = &self.department.dept;
-        let id = derived_id(IdKind::Escalation, (self.now)(), &format!("{run}/spending"));
+        self.escalate_by_tool(&ToolEscalation {
+            run,
+            topic: "spending",
+            text: reason,
+            body: format!("{reason}; the department is paused. `harness resume {dept}` lets it run again.\n"),
+            command: format!("harness resume {dept}"),
+        })?;
+        self.tell(&Event::Notice(&format!("{dept} is paused: {reason}")));
+        Ok(())
+    }
+
+    /// Hands something over to the human by itself; the file it wrote, beneath the department.
+    pub(super) fn escalate_by_tool(&self, about: &ToolEscalation<'_>) -> Result<String> {
+        let dept = &self.department.dept;
+        let ToolEscalation { run, topic, .. } = about;
+        let id = derived_id(IdKind::Escalation, (self.now)(), &format!("{run}/{topic}"));
         let mut front = FrontMatter::default();
         front.set_number("schema", 1);
         for (key, value) in [("id", id.as_str()), ("from", "harness"), ("run", run), ("status", "pending")] {
@@ -72,21 +98,17 @@ impl Shop<'_> {
         }
         front.set_text("created", render_rfc3339((self.now)()));
         front.set_text("provenance", "department");
-        let text = front.render(&format!(
-            "{reason}; the department is paused. `harness resume {dept}` lets it run again.\n"
-        ));
+        let text = front.render(&about.body);
         let text = sign_request(&text, &self.department.signer(&self.key, RequestKind::Escalation));
         self.department.dir.make("escalations")?.create(&format!("{id}.md"), text.as_bytes())?;
-        self.tell(&Event::Notice(&format!("{dept} is paused: {reason}")));
-        let command = format!("harness resume {dept}");
         self.notify(&Notice {
             kind: "escalation",
             id: &id,
-            text: reason,
-            command,
-            alike: format!("spending {dept}"),
+            text: about.text,
+            command: about.command.clone(),
+            alike: format!("{topic} {dept}"),
         });
-        Ok(())
+        Ok(format!("escalations/{id}.md"))
     }
 
     fn trip_where_many_are_paused(&self) -> Result<()> {

@@ -106,7 +106,8 @@ impl Shop<'_> {
                 alike: format!("failure {dept}"),
             });
         }
-        self.check_spending()
+        self.check_spending()?;
+        self.settle_wake(&run.active.run, outcome, run.changed)
     }
 
     /// Writes a run's record and ledger line, through the journal like any other step's.

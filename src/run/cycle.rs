@@ -33,6 +33,8 @@ pub enum Begun {
     Ended(RunEnd),
     /// Another run holds the department.
     Busy(Option<Active>),
+    /// A scheduled run that was not needed after all, and left no record.
+    Nothing(String),
 }
 
 /// A run under way.
@@ -74,7 +76,12 @@ impl Shop<'_> {
                 Attempt::Busy => return Ok(Begun::Busy(self.department.active().unwrap_or(None))),
             },
         };
-        let end = self.run_locked(kind, work, lock.as_ref())?;
+        if self.is_overtaken() {
+            return Ok(Begun::Nothing("another tick ran it meanwhile".to_string()));
+        }
+        let Some(end) = self.run_locked(kind, work, lock.as_ref())? else {
+            return Ok(Begun::Nothing("nothing is open that it could act on".to_string()));
+        };
         drop(lock);
         // What the run dispatched is a run of its own, which holds up no other.
         if self.effects == Effects::CarriedOut && end.outcome != RunOutcome::Cancelled {
@@ -83,7 +90,7 @@ impl Shop<'_> {
         Ok(Begun::Ended(end))
     }
 
-    fn run_locked(&self, kind: &str, work: &Work, _lock: Option<&Lock>) -> Result<RunEnd> {
+    fn run_locked(&self, kind: &str, work: &Work, _lock: Option<&Lock>) -> Result<Option<RunEnd>> {
         let charter = self.accepted_charter()?;
         let recovered = match self.effects {
             Effects::CarriedOut => self.recover(&charter)?,
@@ -97,6 +104,9 @@ impl Shop<'_> {
             }
             self.department.put_away_sent((self.now)())?;
             self.settle_jobs()?;
+        }
+        if self.finds_nothing(&charter)? {
+            return Ok(None);
         }
         self.check_runs_per_hour(&charter)?;
         let mut run = self.begin(kind)?;
@@ -118,7 +128,7 @@ impl Shop<'_> {
         let reason = self.redactor.mask(&reason).into_owned();
         self.end(&run, outcome, &reason, &charter)?;
         let Run { active, iterations, steps, cost_usd, counted_usd, .. } = run;
-        Ok(RunEnd { run: active.run, outcome, reason, iterations, steps, cost_usd, counted_usd })
+        Ok(Some(RunEnd { run: active.run, outcome, reason, iterations, steps, cost_usd, counted_usd }))
     }
 
     fn check_runs_per_hour(&self, charter: &LoadedCharter) -> Result<()> {
@@ -222,7 +232,8 @@ impl Shop<'_> {
     }
 
     /// Fresh state, with what can't be taken in set aside.
-    fn load(&self, charter: &LoadedCharter) -> Result<Loaded> {
+    pub(super) fn load(&self, charter: &LoadedCharter) -> Result<Loaded> {
+        self.take_note()?;
         let loaded = self.load_state(charter)?;
         if self.effects == Effects::Shown {
             return Ok(loaded);

@@ -327,6 +327,7 @@ impl Shop<'_> {
             return Err(RunError::Store(error));
         }
         self.department.sync_notes()?;
+        self.watch.note_written(&plan.effects);
         self.close_entries(name)
     }
 

@@ -11,6 +11,7 @@ pub mod commit;
 pub mod cycle;
 pub mod dispatch;
 pub mod finish;
+pub mod gates;
 pub mod gather;
 pub mod git;
 mod listen;
@@ -22,8 +23,10 @@ mod reserve;
 pub mod step;
 pub mod stop;
 pub mod survey;
+pub mod tick;
 pub mod trail;
 pub mod verify;
+mod wake;
 
 use crate::domain::event::{Event, Sink};
 use crate::domain::redact::Redactor;
@@ -39,6 +42,8 @@ use crate::store::org::{Department, Org};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+pub use wake::{Slot, Watch};
 
 /// Everything a run works with.
 pub struct Shop<'a> {
@@ -60,6 +65,8 @@ pub struct Shop<'a> {
     /// The engines to ask, in order.
     pub engines: Vec<String>,
     pub effects: Effects,
+    /// What the run saw and wrote, for the wake check after it.
+    pub watch: Watch,
     /// Whether this run is counted, and how many calls it has made.
     pub counted: Cell<bool>,
     pub calls: Cell<u64>,

@@ -129,6 +129,16 @@ impl Org {
         Ok(if changed.is_empty() { Standing::Accepted } else { Standing::Changed(changed) })
     }
 
+    /// A digest of what was accepted of each department.
+    pub fn accepted_digests(&self) -> Result<BTreeMap<String, String>> {
+        let digest_of = |acceptance: &Acceptance| {
+            let texts = acceptance.files.iter().flat_map(|(name, hash)| [name.as_str(), hash.as_str()]);
+            crate::domain::wake::digest(texts)
+        };
+        let departments = self.accepted()?.departments;
+        Ok(departments.iter().map(|(name, acceptance)| (name.clone(), digest_of(acceptance))).collect())
+    }
+
     /// Whether a department is there and receives a kind, by its charter as it is.
     pub fn receiver(&self, name: &str, kind: &str) -> Receiver {
         let department = Dept::parse(name).ok().and_then(|dept| self.department(&dept).ok().flatten());

@@ -54,6 +54,9 @@ pub struct Stat {
     pub size: u64,
     pub modified_s: i64,
     pub modified_ns: u32,
+    /// When anything of it last changed, by the kernel's own clock: nobody can set it back.
+    pub changed_s: i64,
+    pub changed_ns: u32,
     pub inode: u64,
 }
 
@@ -312,12 +315,14 @@ fn to_kind(kind: FileType) -> EntryKind {
 }
 
 #[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
-fn to_stat(stat: &rustix::fs::Stat) -> Stat {
+pub(super) fn to_stat(stat: &rustix::fs::Stat) -> Stat {
     Stat {
         kind: to_kind(FileType::from_raw_mode(stat.st_mode)),
         size: u64::try_from(stat.st_size).unwrap_or(0),
         modified_s: stat.st_mtime as i64,
         modified_ns: u32::try_from(stat.st_mtime_nsec).unwrap_or(0),
+        changed_s: stat.st_ctime as i64,
+        changed_ns: u32::try_from(stat.st_ctime_nsec).unwrap_or(0),
         inode: stat.st_ino as u64,
     }
 }

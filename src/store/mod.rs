@@ -36,5 +36,6 @@ pub mod sweep;
 pub mod tail;
 pub mod tasks;
 pub mod template;
+pub mod wake;
 pub mod write;
 pub mod written;

@@ -4,7 +4,7 @@
 //! the old state or the new one, and a crash leaves at most a hidden file that nothing ever reads.
 
 use super::breakage::Breakage;
-use super::dir::Dir;
+use super::dir::{Dir, Stat, to_stat};
 use super::fault::{Fault, Result, StoreError};
 use crate::domain::commit::Written;
 use crate::domain::digest::sha256;
@@ -163,6 +163,49 @@ impl Dir {
         let file = rustix::fs::openat(self.fd(), name, flags, self.file_mode())
             .map_err(|error| failed(error.into()))?;
         rustix::io::write(&file, bytes).map(|_| ()).map_err(|error| failed(error.into()))
+    }
+
+    /// Replaces a file that can be done without: readers see the old one or the new one, and a power loss may take
+    /// both. No sync, and no count as an operation.
+    pub fn replace_lazily(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let failed = |error: std::io::Error| StoreError::io(self.join(name), "replace", error);
+        let temporary = self.free_name()?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(self.fd(), temporary.as_str(), flags, self.file_mode())
+            .map_err(|error| failed(error.into()))?;
+        let written = std::io::Write::write_all(&mut std::fs::File::from(fd), bytes);
+        let renamed =
+            written.and_then(|()| Ok(rustix::fs::renameat(self.fd(), temporary.as_str(), self.fd(), name)?));
+        if renamed.is_err() {
+            let _ignored = rustix::fs::unlinkat(self.fd(), temporary.as_str(), rustix::fs::AtFlags::empty());
+        }
+        renamed.map_err(failed)
+    }
+
+    /// Adds a line to a log that can be done without, in one write and unsynced.
+    pub fn append_lazily(&self, name: &str, line: &str) -> Result<()> {
+        let failed = |error: rustix::io::Errno| StoreError::io(self.join(name), "add to", error);
+        let file = self.open_to_touch(name, OFlags::APPEND)?;
+        rustix::io::write(&file, line.as_bytes()).map(|_| ()).map_err(failed)
+    }
+
+    /// Sets a file's times to now, making it where it is missing; its stat before and after.
+    pub fn touch(&self, name: &str) -> Result<(Stat, Stat)> {
+        let failed = |error: rustix::io::Errno| StoreError::io(self.join(name), "touch", error);
+        let file = self.open_to_touch(name, OFlags::empty())?;
+        let before = rustix::fs::fstat(&file).map_err(failed)?;
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+        rustix::fs::futimens(&file, &times).map_err(failed)?;
+        let after = rustix::fs::fstat(&file).map_err(failed)?;
+        Ok((to_stat(&before), to_stat(&after)))
+    }
+
+    fn open_to_touch(&self, name: &str, how: OFlags) -> Result<std::os::fd::OwnedFd> {
+        let flags =
+            OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | how;
+        let opened = rustix::fs::openat(self.fd(), name, flags, self.file_mode());
+        opened.map_err(|error| StoreError::io(self.join(name), "open", error))
     }
 
     /// Adds to a file's end, making it where it is missing, and syncs it.

@@ -185,6 +185,11 @@ impl Ui {
         }
     }
 
+    /// Whether a person reads the answer as it comes.
+    pub fn is_watched(&self) -> bool {
+        !self.quiet && self.format == Format::Text && io::stdout().is_terminal()
+    }
+
     /// Whether a person is there to answer a question.
     pub fn can_ask(&self) -> bool {
         self.format == Format::Text && io::stdin().is_terminal() && io::stderr().is_terminal()

@@ -1,0 +1,194 @@
+//! `harness tick`: one pulse, made for timers.
+
+use super::app::{App, Result};
+use super::running::{Order, Scheduled, run_scheduled, settle_department};
+use crate::domain::event::{Event, Sink};
+use crate::domain::id::Dept;
+use crate::domain::text::one_line;
+use crate::domain::wake::BACKLOG_ITERATIONS;
+use crate::error::Kind;
+use crate::run::cycle::Work;
+use crate::run::tick::{Crew, Due, Ran, Report, Tick};
+use crate::run::{Effects, Slot};
+use crate::store::org::Org;
+use crate::ui::Answer;
+use crate::ui::sink::Progress;
+use crate::ui::table::render_table;
+use serde_json::{Value, json};
+
+/// Look at every department once, and run what is due
+///
+/// Made for cron, systemd timers and launchd. A department runs when it is due and has something to do; otherwise it
+/// costs a few stats, and a receipt says why. `harness why DEPT` shows it. It never queues and never overlaps a run,
+/// prints nothing when all is well and nobody watches, and exits 0 unless harness itself failed.
+///
+/// Examples:
+///   harness tick
+///   harness tick business rd --jobs 2
+///   harness tick --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct TickArgs {
+    /// The departments to look at; all of them where none is named
+    #[arg(value_name = "DEPT")]
+    depts: Vec<String>,
+    /// How many runs may go on side by side
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=64))]
+    jobs: u64,
+    /// Also exit 12 where a department's run failed
+    #[arg(long)]
+    strict: bool,
+}
+
+pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
+    app.require_human("tick")?;
+    let org = app.org()?;
+    let pulse = org.touch_alive()?;
+    let depts = departments(args, app, &org)?;
+    let key = || app.key().ok();
+    let tick = Tick { org: &org, now: app.ctx.now(), pulse, key: &key, depts };
+    let reports = tick.run(&mut InProcess { app, org: &org })?;
+    Ok(answer(args, app, &reports))
+}
+
+fn departments(args: &TickArgs, app: &App<'_>, org: &Org) -> Result<Vec<Dept>> {
+    if args.depts.is_empty() {
+        return Ok(org.departments()?.departments);
+    }
+    let named = args.depts.iter().map(|name| Ok(app.department(org, name)?.dept));
+    let mut depts = named.collect::<Result<Vec<Dept>>>()?;
+    depts.sort();
+    depts.dedup();
+    Ok(depts)
+}
+
+fn answer(args: &TickArgs, app: &App<'_>, reports: &[Report]) -> Answer {
+    let broke = reports.iter().any(|report| {
+        matches!(report.ran, Some(Ran::Broke(_)))
+            || matches!(report.receipt.code.as_str(), "not_settled" | "unreadable")
+    });
+    let failed = reports
+        .iter()
+        .any(|report| matches!(&report.ran, Some(Ran::Ended { outcome, .. }) if outcome == "failed"));
+    let exit = match (broke, failed && args.strict) {
+        (true, _) => 1,
+        (false, true) => 12,
+        (false, false) => 0,
+    };
+    let watched = app.ui.is_watched();
+    let rows: Vec<Vec<String>> = reports
+        .iter()
+        .filter(|report| watched || is_bad(report))
+        .map(|report| {
+            let Report { dept, receipt, .. } = report;
+            vec![dept.to_string(), receipt.code.clone(), one_line(&receipt.why, 300)]
+        })
+        .collect();
+    let text = if rows.is_empty() {
+        String::new()
+    } else {
+        render_table(&["DEPARTMENT", "RECEIPT", "WHY"], &rows, app.ui.width())
+    };
+    let data = json!({"departments": reports.iter().map(to_json).collect::<Vec<_>>()});
+    Answer::new("harness.tick/1", data, text).exit(exit)
+}
+
+/// What cron should mail about.
+fn is_bad(report: &Report) -> bool {
+    match &report.ran {
+        Some(Ran::Ended { outcome, .. }) => outcome == "failed",
+        Some(Ran::Broke(_)) => true,
+        _ => report.is_new && matches!(report.receipt.code.as_str(), "not_settled" | "unreadable"),
+    }
+}
+
+fn to_json(report: &Report) -> Value {
+    let Report { dept, receipt, is_new, ran } = report;
+    let mut row = json!({
+        "dept": dept, "receipt": receipt.code, "why": receipt.why, "since": receipt.at, "new": is_new,
+    });
+    if let Some(Ran::Ended { run, outcome, reason }) = ran {
+        row["run"] = json!({"run": run, "outcome": outcome, "reason": reason});
+    }
+    row
+}
+
+/// Runs departments in this very process, one after the other.
+struct InProcess<'a> {
+    app: &'a App<'a>,
+    org: &'a Org,
+}
+
+impl Crew for InProcess<'_> {
+    fn settle(&mut self, dept: &Dept) -> std::result::Result<(), String> {
+        let order = order(dept, 1, vec!["rules".to_string()]);
+        match settle_department(self.app, &order, &mut Quiet) {
+            Ok(_) => Ok(()),
+            // Busy by now: whoever holds it does it.
+            Err(error) if error.kind == Kind::Busy => Ok(()),
+            Err(error) => Err(error.cause.to_string()),
+        }
+    }
+
+    fn run(&mut self, due: &[Due]) -> Vec<Ran> {
+        due.iter().map(|due| self.run_one(due)).collect()
+    }
+}
+
+impl InProcess<'_> {
+    fn run_one(&self, due: &Due) -> Ran {
+        let most = match self.max_iterations(&due.dept) {
+            Ok(most) if due.fenced => most.min(BACKLOG_ITERATIONS),
+            Ok(most) => most,
+            Err(why) => return Ran::Broke(why),
+        };
+        let order = order(&due.dept, most, Vec::new());
+        let slot = Slot { cause: due.cause.clone(), last_run: due.last_run.clone() };
+        let mut sink: Box<dyn Sink> = match self.app.ui.is_watched() {
+            true => Box::new(Progress::new(self.app.ui)),
+            false => Box::new(Quiet),
+        };
+        match run_scheduled(self.app, &order, slot, sink.as_mut()) {
+            Ok(Scheduled::Ended(end)) => {
+                Ran::Ended { run: end.run, outcome: end.outcome.word().to_string(), reason: end.reason }
+            }
+            Ok(Scheduled::Nothing(why)) => Ran::Not { code: "nothing_open", why },
+            Err(error) if error.kind == Kind::Busy => Ran::Not { code: "busy", why: error.cause.to_string() },
+            Err(error) if error.kind == Kind::Refused => {
+                Ran::Not { code: error.code.unwrap_or("refused"), why: error.cause.to_string() }
+            }
+            Err(error) => Ran::Broke(error.cause.to_string()),
+        }
+    }
+
+    fn max_iterations(&self, dept: &Dept) -> std::result::Result<u64, String> {
+        let department = self.org.department(dept).map_err(|error| error.to_string())?;
+        let config = department.map(|department| department.config()).transpose();
+        let named = config.map_err(|error| error.to_string())?.and_then(|config| config.max_iterations);
+        match named {
+            Some(most) => Ok(most),
+            None => self
+                .org
+                .settings()
+                .map(|settings| settings.defaults.max_iterations)
+                .map_err(|e| e.to_string()),
+        }
+    }
+}
+
+fn order(dept: &Dept, max_iterations: u64, engines: Vec<String>) -> Order<'_> {
+    Order {
+        dept: dept.as_str(),
+        kind: "scheduler",
+        work: Work::Loop { max_iterations },
+        engines,
+        effects: Effects::CarriedOut,
+    }
+}
+
+/// Nobody watches.
+struct Quiet;
+
+impl Sink for Quiet {
+    fn hear(&mut self, _event: &Event<'_>) {}
+}

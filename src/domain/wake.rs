@@ -1,0 +1,329 @@
+//! What a tick saw of each department, `wake.json`, and how that says whether there is something to do.
+//!
+//! It is a cache with one exception: `settled`, the fingerprint after a department's last run. Without it a department
+//! is looked at as if it had never run, which costs one look and no action twice. `idle` is all that a quiet tick
+//! reads: one stamp over ten stats, and the moment at which time alone changes the verdict. The rest is read for the
+//! departments whose stamp has moved, or whose moment has come.
+//!
+//! `check` judges, `moments` holds every way in which something becomes eligible by time alone.
+
+pub mod check;
+pub mod moments;
+mod settle;
+
+use super::time::Time;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+pub use settle::{Ended, settle};
+
+/// The newest format this program knows.
+pub const WAKE_SCHEMA: u64 = 1;
+
+/// A part of a department's fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    Inbox,
+    Board,
+    Approvals,
+    Questions,
+    Escalations,
+    Schedules,
+    Notes,
+    Config,
+    /// What a human accepted: charter, playbook and prompts. It stands outside the department.
+    Charter,
+}
+
+impl Part {
+    pub const ALL: [Part; 9] = [
+        Part::Inbox,
+        Part::Board,
+        Part::Approvals,
+        Part::Questions,
+        Part::Escalations,
+        Part::Schedules,
+        Part::Notes,
+        Part::Config,
+        Part::Charter,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Inbox => "inbox",
+            Part::Board => "board",
+            Part::Approvals => "approvals",
+            Part::Questions => "questions",
+            Part::Escalations => "escalations",
+            Part::Schedules => "schedules",
+            Part::Notes => "notes",
+            Part::Config => "config",
+            Part::Charter => "charter",
+        }
+    }
+
+    /// Where it is beneath the department's folder.
+    pub fn path(self) -> Option<&'static str> {
+        match self {
+            Part::Inbox => Some("inbox"),
+            Part::Board => Some("tasks"),
+            Part::Approvals => Some("approvals"),
+            Part::Questions => Some("questions"),
+            Part::Escalations => Some("escalations"),
+            Part::Schedules => Some("schedules"),
+            Part::Notes => Some("notes.md"),
+            Part::Config => Some(".harness/director-config.json"),
+            Part::Charter => None,
+        }
+    }
+
+    /// Whether a change of it is an event, which makes the department due at once.
+    pub fn is_event(self) -> bool {
+        matches!(self, Part::Inbox | Part::Approvals | Part::Questions | Part::Escalations)
+    }
+}
+
+/// Every path whose stat is looked at: the parts, and what tells of a run that died.
+pub const LOOKED_AT: [&str; 10] = [
+    "inbox",
+    "tasks",
+    "approvals",
+    "questions",
+    "escalations",
+    "schedules",
+    "notes.md",
+    ".harness/director-config.json",
+    ".harness/journal",
+    ".harness/active.json",
+];
+
+/// A digest for each part, by its name.
+pub type Parts = BTreeMap<String, String>;
+
+/// Files beneath a department, each with a digest of what it holds.
+pub type Observation = BTreeMap<String, String>;
+
+/// `wake.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wake {
+    pub schema: u64,
+    /// When it was last written, in seconds: a clock that is behind it has gone back.
+    pub at: i64,
+    /// The stamp of the organisation's own files.
+    pub org: String,
+    pub idle: BTreeMap<String, Idle>,
+    pub departments: BTreeMap<String, Entry>,
+}
+
+/// All that a quiet tick needs: the stamp, and from which second on to look again whatever the stamp says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idle(pub String, pub Option<i64>);
+
+/// What is known of one department.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Entry {
+    /// The parts as they were last read, with the stat they had then.
+    pub parts: BTreeMap<String, Known>,
+    /// After the last run.
+    pub settled: Option<Settled>,
+    pub receipt: Receipt,
+    /// The earliest moment at which something becomes eligible by time alone.
+    pub next_at: Option<String>,
+    /// Calls that were not made because nothing was new, up to `quiet_since`.
+    pub calls_saved: u64,
+    /// Since when it is quiet, in seconds.
+    pub quiet_since: Option<i64>,
+    /// Whether it works off what came while nobody looked.
+    pub fenced: bool,
+}
+
+/// A part as it was last read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    pub stat: String,
+    pub digest: String,
+}
+
+/// What a run left: the fingerprint after it, and how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settled {
+    pub run: String,
+    pub at: String,
+    pub outcome: String,
+    pub parts: Parts,
+    /// It ended with work left that it could have gone on with.
+    pub more: bool,
+    /// Runs in a row that failed on this fingerprint.
+    pub failures: u64,
+    pub retry_at: Option<String>,
+    /// All tries are used up, and it is the human's.
+    pub gave_up: bool,
+    /// Beats in a row that changed nothing.
+    pub beats: u64,
+}
+
+/// What a tick did with a department, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Receipt {
+    pub at: String,
+    /// Such as `nothing_new`, `not_due`, `busy`, `ran`.
+    pub code: String,
+    pub why: String,
+}
+
+impl Receipt {
+    /// Whether it says the same; when it was said doesn't matter.
+    pub fn is_like(&self, other: &Receipt) -> bool {
+        self.code == other.code && self.why == other.why
+    }
+}
+
+/// Receipts that stand for a call which was not made.
+pub const QUIET: [&str; 2] = ["nothing_new", "nothing_open"];
+
+impl Entry {
+    /// Calls that were not made: one for every interval in which a tick found nothing new.
+    pub fn calls_saved(&self, interval_s: u64, now: Time) -> u64 {
+        self.calls_saved + self.stretch(interval_s, now.timestamp())
+    }
+
+    fn stretch(&self, interval_s: u64, until: i64) -> u64 {
+        let quiet = self.quiet_since.map_or(0, |since| until.saturating_sub(since).max(0));
+        quiet as u64 / interval_s.max(1)
+    }
+
+    /// Takes a new receipt over. `seen_until` is when a tick last looked before now.
+    pub fn take(&mut self, receipt: Receipt, interval_s: u64, seen_until: i64, now: Time) {
+        let is_quiet = QUIET.contains(&receipt.code.as_str());
+        let asleep = seen_until < now.timestamp() - GAP_S;
+        if !is_quiet || asleep {
+            self.calls_saved += self.stretch(interval_s, if asleep { seen_until } else { now.timestamp() });
+            self.quiet_since = None;
+        }
+        if is_quiet && self.quiet_since.is_none() {
+            self.quiet_since = Some(now.timestamp());
+        }
+        if !self.receipt.is_like(&receipt) {
+            self.receipt = receipt;
+        }
+    }
+}
+
+/// Longer than this between two ticks, and nobody was looking.
+pub const GAP_S: i64 = 600;
+/// Longer than this, and what came meanwhile is worked off in small portions.
+pub const LONG_GAP_S: i64 = 3_600;
+/// How many iterations a run has then.
+pub const BACKLOG_ITERATIONS: u64 = 5;
+
+/// A short digest of some texts, in their order.
+pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text.as_bytes());
+    }
+    super::digest::hex(&hash.finalize()[..8])
+}
+
+/// A part's digest from the files observed in it.
+pub fn digest_part(part: Part, seen: &Observation) -> String {
+    let Some(path) = part.path() else { return String::new() };
+    let inside = |name: &str| name == path || (name.starts_with(path) && name[path.len()..].starts_with('/'));
+    let files = seen.iter().filter(|(name, _)| inside(name));
+    digest(files.flat_map(|(name, digest)| [name.as_str(), digest.as_str()]))
+}
+
+/// Every part's digest.
+pub fn digest_parts(seen: &Observation, accepted: &str) -> Parts {
+    let one = |part: Part| match part {
+        Part::Charter => accepted.to_string(),
+        other => digest_part(other, seen),
+    };
+    Part::ALL.into_iter().map(|part| (part.name().to_string(), one(part))).collect()
+}
+
+/// What counts as seen by a run: what it saw at its last look, and what it then wrote itself. Mail that came since, and
+/// a human's word that it has not heard, are left out, so that the next tick finds them new.
+pub fn seen_by_run(before: &Observation, after: &Observation, written: &[String]) -> Observation {
+    let mut seen = Observation::new();
+    for (path, digest) in after {
+        let own = written.contains(path);
+        match before.get(path) {
+            Some(known) if known != digest && !own && !path.starts_with("inbox/") => {
+                seen.insert(path.clone(), known.clone());
+            }
+            Some(_) => {
+                seen.insert(path.clone(), digest.clone());
+            }
+            None if own => {
+                seen.insert(path.clone(), digest.clone());
+            }
+            None => {}
+        }
+    }
+    seen
+}
+
+/// Reads `wake.json`; what can't be read is as good as none.
+pub fn parse_wake(text: &str) -> Wake {
+    serde_json::from_str::<Wake>(text).ok().filter(|wake| wake.schema == WAKE_SCHEMA).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::parse_rfc3339;
+
+    fn seen(files: &[(&str, &str)]) -> Observation {
+        files.iter().map(|(path, digest)| (path.to_string(), digest.to_string())).collect()
+    }
+
+    #[test]
+    fn what_came_during_a_run_is_new_to_the_next() {
+        let before = seen(&[("inbox/a", "1"), ("approvals/x", "1"), ("notes.md", "1")]);
+        let after = seen(&[("inbox/a", "2"), ("inbox/b", "1"), ("approvals/x", "2"), ("notes.md", "2")]);
+        let parts = |seen: &Observation| digest_parts(seen, "");
+        let settled = parts(&seen_by_run(&before, &after, &[]));
+        let now = parts(&after);
+        for (part, new) in [("inbox", true), ("approvals", true), ("notes", true), ("board", false)] {
+            assert_eq!(settled[part] != now[part], new, "{part}");
+        }
+        let own = ["approvals/x".to_string(), "inbox/b".to_string(), "notes.md".to_string()];
+        assert_eq!(parts(&seen_by_run(&before, &after, &own)), now);
+    }
+
+    #[test]
+    fn a_folder_is_no_prefix_of_another() {
+        let one = seen(&[("tasks/a", "1")]);
+        let other = seen(&[("tasks/a", "1"), ("tasks-old/a", "1")]);
+        assert_eq!(digest_part(Part::Board, &one), digest_part(Part::Board, &other));
+    }
+
+    #[test]
+    fn saved_calls_are_counted_by_interval_and_not_while_nobody_looked() {
+        let at = |text: &str| parse_rfc3339(text).unwrap();
+        let quiet = || Receipt { code: "nothing_new".into(), ..Receipt::default() };
+        let mut entry = Entry::default();
+        let (start, hour) = (at("2026-11-18T00:00:00Z"), at("2026-11-18T01:00:00Z"));
+        entry.take(quiet(), 60, start.timestamp(), start);
+        assert_eq!(entry.calls_saved(60, hour), 60);
+        // It slept from 00:10 to 01:00.
+        entry.take(quiet(), 60, at("2026-11-18T00:10:00Z").timestamp(), hour);
+        assert_eq!(entry.calls_saved(60, hour), 10);
+        let ran = Receipt { code: "ran".into(), ..Receipt::default() };
+        entry.take(ran, 60, at("2026-11-18T01:04:30Z").timestamp(), at("2026-11-18T01:05:00Z"));
+        assert_eq!(entry.calls_saved(60, at("2026-11-18T02:00:00Z")), 15);
+    }
+
+    #[test]
+    fn a_damaged_file_is_as_good_as_none() {
+        for text in ["", "{", "[]", "{\"schema\":2,\"at\":0,\"org\":\"\",\"idle\":{},\"departments\":{}}"] {
+            assert_eq!(parse_wake(text), Wake::default(), "{text}");
+        }
+    }
+}
