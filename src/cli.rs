@@ -7,7 +7,7 @@ use crate::commands::{Command, run};
 use crate::ctx::Ctx;
 use crate::error::{CommandError, Kind};
 use crate::ui::{Answer, Color, Failure, Format, Ui};
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -77,6 +77,15 @@ Options:
 #[command(name = "harness", version, help_template = HELP, disable_help_subcommand = true)]
 #[command(after_help = "`harness COMMAND --help` says what a command does, with examples.")]
 struct Cli {
+    #[command(flatten)]
+    everywhere: Everywhere,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What may stand anywhere on the line.
+#[derive(Debug, clap::Args)]
+struct Everywhere {
     /// The organisation's root [default: $HOME]
     #[arg(long, global = true, value_name = "DIR", env = "HARNESS_ROOT", hide_env_values = true)]
     root: Option<PathBuf>,
@@ -89,8 +98,6 @@ struct Cli {
     /// Say only what was asked for
     #[arg(long, short, global = true)]
     quiet: bool,
-    #[command(subcommand)]
-    command: Option<Command>,
 }
 
 /// Runs the program and returns its exit code.
@@ -115,20 +122,59 @@ fn version() -> String {
 }
 
 fn parse_and_run(arguments: Vec<OsString>, plain: Ui) -> u8 {
-    let parsed =
-        Cli::command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
-    match parsed {
+    match parse(&arguments) {
         Ok(cli) => run_cli(&cli, plain.format),
         Err(error) => refuse_arguments(&error, &plain),
     }
 }
 
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let read = |command: clap::Command| {
+        command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
+    };
+    // Every command gets a copy of what may stand anywhere, and most of the time went into copies for commands that
+    // weren't called. Whatever the lean tree can't read, also a call for help, is for the whole one.
+    match lean_tree(arguments).map(read) {
+        Some(Ok(cli)) => Ok(cli),
+        _ => read(Cli::command()),
+    }
+}
+
+/// A command line with no command but the one that is called.
+fn lean_tree(arguments: &[OsString]) -> Option<clap::Command> {
+    let verb = find_verb(arguments)?;
+    let all = Command::augment_subcommands(clap::Command::new("harness"));
+    let called = all.get_subcommands().find(|known| known.get_name() == verb)?.clone();
+    Some(Everywhere::augment_args(clap::Command::new("harness")).subcommand(called))
+}
+
+/// The first word that is neither an option nor the value of one.
+fn find_verb(arguments: &[OsString]) -> Option<&str> {
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str()? {
+            "--root" | "--color" => {
+                words.next();
+            }
+            option if option.starts_with('-') => {}
+            verb => return Some(verb),
+        }
+    }
+    None
+}
+
 fn run_cli(cli: &Cli, format: Format) -> u8 {
     let ctx = Ctx::from_process();
-    let format = if cli.json { Format::Json } else { format };
+    let format = if cli.everywhere.json { Format::Json } else { format };
     let columns = ctx.variable("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns >= 20);
-    let ui = Ui { format, color: cli.color, quiet: cli.quiet, columns };
-    let root = match cli.root.clone().filter(|root| !root.as_os_str().is_empty()).or_else(|| ctx.home()) {
+    let ui = Ui { format, color: cli.everywhere.color, quiet: cli.everywhere.quiet, columns };
+    let root = match cli
+        .everywhere
+        .root
+        .clone()
+        .filter(|root| !root.as_os_str().is_empty())
+        .or_else(|| ctx.home())
+    {
         Some(root) => root,
         None => {
             let error = CommandError::new(
@@ -196,6 +242,36 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_lean_tree_reads_what_the_whole_one_reads() {
+        for line in [
+            "harness inbox rd",
+            "harness --root /x inbox rd --json",
+            "harness --root=/x --color never -q send --to rd --kind Note --subject s --body b",
+            "harness message show 7f3k2q --quiet",
+            "harness gate",
+            "harness",
+            "harness --json",
+        ] {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let whole = Cli::command()
+                .try_get_matches_from(&arguments)
+                .and_then(|matches| Cli::from_arg_matches(&matches));
+            let (lean, whole) = (parse(&arguments), whole);
+            assert_eq!(format!("{lean:?}"), format!("{whole:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_the_lean_tree_can_not_read_is_refused_by_the_whole_one() {
+        for line in ["harness --root inbox rd", "harness inbox", "harness inbx rd", "harness inbox rd --help"]
+        {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let whole = Cli::command().try_get_matches_from(&arguments).unwrap_err();
+            assert_eq!(parse(&arguments).unwrap_err().to_string(), whole.to_string(), "{line}");
+        }
     }
 
     #[test]

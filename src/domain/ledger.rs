@@ -3,12 +3,14 @@
 //! Memory, history, refusals, budgets and statistics all come from these lines. A line that can't be read is skipped
 //! by readers and named by `verify`.
 
+mod memory;
+mod needed;
 mod recent;
 
-use super::time::{parse_rfc3339, render_ts};
 use serde::{Deserialize, Serialize};
 
-pub use recent::Recent;
+pub use memory::memory_lines;
+pub use recent::{Recent, Shown};
 
 /// How a line begins as it is written here.
 const STEP_OPENS: &str = "{\"line\":\"step\",";
@@ -152,60 +154,6 @@ pub fn parse_run(text: &str) -> Option<RunLine> {
 pub fn render_line(line: &Line) -> String {
     // Values of these types always have a JSON form.
     serde_json::to_string(line).unwrap_or_default() + "\n"
-}
-
-/// The last `most` iterations, newest first: `<ts> [<decision>] → <first action> (final:<outcome>)`.
-pub fn memory_lines(lines: &[Line], most: usize) -> Vec<String> {
-    let mut iterations: Vec<Iteration> = Vec::new();
-    let mut finals: Vec<(&str, &str)> = Vec::new();
-    for line in lines {
-        match line {
-            Line::Run(run) => finals.push((&run.run, &run.outcome)),
-            Line::Step(step) => match iterations.last_mut() {
-                Some(last) if last.run == step.run && last.number == step.iteration => last.take(step),
-                _ => iterations.push(Iteration::from_step(step)),
-            },
-        }
-    }
-    let decided = iterations.iter().rev().filter(|iteration| iteration.decision.is_some());
-    decided
-        .take(most)
-        .map(|iteration| {
-            let outcome =
-                finals.iter().find(|(run, _)| *run == iteration.run).map_or("running", |(_, end)| end);
-            let decision = iteration.decision.unwrap_or_default();
-            let action = iteration.action.as_deref().unwrap_or("none");
-            let ts = parse_rfc3339(iteration.at).map(render_ts).unwrap_or_default();
-            format!("{ts} [{decision}] → {action} (final:{outcome})")
-        })
-        .collect()
-}
-
-struct Iteration<'a> {
-    run: &'a str,
-    number: u64,
-    at: &'a str,
-    decision: Option<&'a str>,
-    action: Option<String>,
-}
-
-impl<'a> Iteration<'a> {
-    fn from_step(step: &'a StepLine) -> Iteration<'a> {
-        let mut iteration =
-            Iteration { run: &step.run, number: step.iteration, at: &step.at, decision: None, action: None };
-        iteration.take(step);
-        iteration
-    }
-
-    fn take(&mut self, step: &'a StepLine) {
-        if self.decision.is_none() {
-            self.decision = step.decision.as_deref();
-        }
-        let carried = step.actions.iter().find(|action| action.verdict == "allow" && step.outcome == "ok");
-        if let (None, Some(action)) = (&self.action, carried) {
-            self.action = Some(format!("{} {}", action.name, action.target).trim_end().to_string());
-        }
-    }
 }
 
 /// The order in which lines were written: by time, and a run's own line after its steps.

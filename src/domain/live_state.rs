@@ -11,7 +11,7 @@ use super::message::{Message, Provenance};
 use super::portfolio::Portfolio;
 use super::role::Role;
 use super::settings::Caps;
-use super::text::{cut, escape_fence, one_line};
+use super::text::{as_one_line, cut, escape_fence, one_line};
 use super::time::render_rfc3339;
 use super::verdict::role_may;
 use minijinja::Value;
@@ -214,7 +214,10 @@ fn history_text(history: &[(u64, String)], caps: &Caps) -> String {
         text.push_str(&format!("[cut: {} earlier entries]\n", first - 1));
     }
     for (ordinal, line) in history.iter().filter(|(ordinal, _)| *ordinal > before) {
-        text.push_str(&format!("{ordinal}. {}\n", one_line(line, length)));
+        text.push_str(&ordinal.to_string());
+        text.push_str(". ");
+        text.push_str(&as_one_line(line, length));
+        text.push('\n');
     }
     text
 }

@@ -41,14 +41,22 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// The text on one line of at most `max_chars` characters, visible, and marked where it was cut.
 pub fn one_line(text: &str, max_chars: usize) -> String {
+    as_one_line(text, max_chars).into_owned()
+}
+
+/// The same, borrowed where nothing has to change.
+pub fn as_one_line(text: &str, max_chars: usize) -> Cow<'_, str> {
+    let start = text.trim();
+    if start.len() <= max_chars && find_other(start.as_bytes(), is_printable).is_none() {
+        return Cow::Borrowed(start);
+    }
     // Every character shows as at least one, but for a carriage return that goes with its line feed.
     let enough = max_chars.saturating_add(1).saturating_mul(2);
-    let start = text.trim();
     let head = find_char(start, enough).map_or(start, |end| &start[..end]);
     let shown = visible(head);
     let line =
         if shown.contains(['\n', '\t']) { shown.replace(['\n', '\t'], " ") } else { shown.into_owned() };
-    let Some(last) = find_char(&line, max_chars) else { return line };
+    let Some(last) = find_char(&line, max_chars) else { return Cow::Owned(line) };
     let fits = line[..last].char_indices().next_back().map_or(0, |(end, _)| end);
     line[..fits].chars().chain((max_chars > 0).then_some(CUT_MARK)).collect()
 }
@@ -70,25 +78,33 @@ fn find_char(text: &str, number: usize) -> Option<usize> {
 }
 
 fn find_hidden(text: &str) -> Option<usize> {
+    let is_plain = |byte| is_printable(byte) | (byte == b'\n') | (byte == b'\t');
     let mut at = 0;
-    while at < text.len() {
-        at += skip_blocks(&text[at..], |byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~'));
-        let mut before = text[..at].chars().next_back();
-        for c in text[at..].chars().take(BLOCK) {
-            if !is_shown(before.replace(c), c) {
-                return Some(at);
-            }
-            at += c.len_utf8();
+    while let Some(plain) = find_other(&text.as_bytes()[at..], is_plain) {
+        at += plain;
+        let c = text[at..].chars().next()?;
+        if !is_shown(text[..at].chars().next_back(), c) {
+            return Some(at);
         }
+        at += c.len_utf8();
     }
     None
 }
 
-/// The length of the leading blocks that hold only such bytes. Most text is plain, and the compiler looks at a whole
-/// block of it at once. The bytes must be ASCII, so that a block ends between characters.
-fn skip_blocks(text: &str, is_plain: impl Fn(u8) -> bool) -> usize {
-    let blocks = text.as_bytes().chunks_exact(BLOCK);
-    blocks.take_while(|block| block.iter().fold(true, |all, &byte| all & is_plain(byte))).count() * BLOCK
+fn is_printable(byte: u8) -> bool {
+    byte.wrapping_sub(b' ') <= b'~' - b' '
+}
+
+/// The first byte that isn't plain. Most text is, and the compiler looks at a whole block of it at once, where the
+/// test for one byte doesn't branch.
+fn find_other(bytes: &[u8], is_plain: impl Fn(u8) -> bool) -> Option<usize> {
+    if !is_plain(*bytes.first()?) {
+        return Some(0);
+    }
+    let blocks = bytes.chunks_exact(BLOCK);
+    let plain = blocks.take_while(|block| block.iter().fold(true, |all, &byte| all & is_plain(byte))).count();
+    let at = plain * BLOCK;
+    bytes[at..].iter().position(|&byte| !is_plain(byte)).map(|other| at + other)
 }
 
 fn is_shown(before: Option<char>, c: char) -> bool {

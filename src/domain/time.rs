@@ -27,6 +27,18 @@ pub fn parse_rfc3339(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| time.with_timezone(&Utc))
 }
 
+/// The form of [`render_ts`], of a moment in RFC 3339. As the tool writes those, only marks have to go.
+pub fn to_ts(rfc3339: &str) -> Option<String> {
+    const SHAPE: &[u8; 20] = b"0000-00-00T00:00:00Z";
+    let alike =
+        |(byte, shape): (u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == *shape };
+    if rfc3339.len() != SHAPE.len() || !rfc3339.bytes().zip(SHAPE).all(alike) {
+        return parse_rfc3339(rfc3339).map(render_ts);
+    }
+    let part = |from: usize, to: usize| &rfc3339[from..to];
+    Some([part(0, 4), part(5, 7), part(8, 13), part(14, 16), part(17, 20)].concat())
+}
+
 /// The month folder of an archive: `2026-11`.
 pub fn render_month(time: Time) -> String {
     time.format("%Y-%m").to_string()
@@ -95,6 +107,19 @@ pub fn parse_since(text: &str, now: Time) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_in_files_becomes_the_form_of_names() {
+        let check =
+            |text: &str, expected: Option<&str>| assert_eq!(to_ts(text).as_deref(), expected, "{text}");
+        check("2026-11-18T00:42:01Z", Some("20261118T004201Z"));
+        check("2026-11-18T01:42:01+01:00", Some("20261118T004201Z"));
+        check("2026-11-18T00:42:01.5Z", Some("20261118T004201Z"));
+        check("2026-11-18 00:42:01Z", Some("20261118T004201Z"));
+        check("2026-11-18t00:42:01z", Some("20261118T004201Z"));
+        check("2026-11-38T00:42:01+00:00", None);
+        check("", None);
+    }
 
     fn at(text: &str) -> Time {
         parse_rfc3339(text).unwrap()

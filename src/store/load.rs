@@ -9,7 +9,7 @@ use super::messages::{Filed, Mail, Unreadable};
 use super::org::Department;
 use super::tail::{Backwards, read_tail};
 use crate::domain::goal::parse_goal;
-use crate::domain::ledger::{self, Line, Recent};
+use crate::domain::ledger::{self, Line, Recent, Shown};
 use crate::domain::live_state::{LiveState, history_shown};
 use crate::domain::message::Message;
 use crate::domain::settings::Settings;
@@ -64,7 +64,8 @@ impl Department {
             }
         };
         let caps = settings.live_state.clone();
-        let ledger = self.recent_ledger(history_shown(&caps), caps.decisions_entries)?;
+        let Shown { decisions, history, refusals } =
+            self.recent_ledger(history_shown(&caps), caps.decisions_entries)?;
         let (sent, outbox_before) = self.recent_outbox(caps.outbox_entries)?;
         Ok(LiveState {
             charter: charter.rules.clone(),
@@ -73,12 +74,12 @@ impl Department {
             style: text("memory/SELF.md")?,
             notes: text("notes.md")?,
             goal,
-            history: ledger::history(&ledger),
-            decisions: ledger::memory_lines(&ledger, caps.decisions_entries),
+            decisions,
             inbox: inbox.iter().map(|filed| self.as_it_waits(filed, key)).collect(),
             outbox_before,
             outbox: sent.into_iter().map(|filed| filed.message).collect(),
-            refusals: ledger::last_refusals(&ledger),
+            refusals,
+            history,
             secret: key.fence(self.dept.as_str()),
             portfolio: Default::default(),
             spent: Default::default(),
@@ -94,20 +95,20 @@ impl Department {
     }
 
     /// The ledger's end as far back as a prompt shows it; of its older lines, the history alone.
-    fn recent_ledger(&self, history: usize, iterations: usize) -> Result<Vec<Line>> {
+    fn recent_ledger(&self, history: usize, iterations: usize) -> Result<Shown> {
         let mut recent = Recent::new(history, iterations);
         let own = self.dir.find(".harness")?;
         let opened = own.map(|own| Backwards::open(&own, "runs.jsonl")).transpose()?.flatten();
-        let Some(mut log) = opened else { return Ok(Vec::new()) };
+        let Some(mut log) = opened else { return Ok(recent.finish()) };
         let mut blocks = 0;
         while !recent.is_enough()
             && blocks < TAIL_MOST / BLOCK
-            && let Some(block) = log.read_block(BLOCK)?
+            && let Some(block) = log.read_lines(BLOCK)?
         {
-            recent.take(&block);
+            recent.take(block);
             blocks += 1;
         }
-        Ok(recent.into_lines())
+        Ok(recent.finish())
     }
 
     /// Whether a step stands in the ledger's end.

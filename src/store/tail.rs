@@ -2,6 +2,8 @@
 
 use super::dir::{Dir, Stat};
 use super::fault::{Result, StoreError};
+use rustix::buffer::spare_capacity;
+use rustix::io::pread;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -63,27 +65,37 @@ impl Backwards {
 
     /// The next older lines, of about `bytes`; nothing where the start was reached.
     pub fn read_block(&mut self, bytes: u64) -> Result<Option<Cow<'_, str>>> {
+        Ok(self.read_lines(bytes)?.map(to_text))
+    }
+
+    /// The same as bytes, for a reader that looks at little of them.
+    pub fn read_lines(&mut self, bytes: u64) -> Result<Option<&[u8]>> {
         if self.from == 0 {
             return Ok(None);
         }
         let size = bytes.min(self.from);
         self.from -= size;
         self.block = self.read_before(size).map_err(|error| StoreError::io(&self.path, "read", error))?;
-        self.whole_from = match self.block.iter().position(|&byte| byte == b'\n') {
+        self.whole_from = match memchr::memchr(b'\n', &self.block) {
             _ if self.from == 0 => 0,
             Some(end) => end + 1,
             None => self.block.len(),
         };
-        Ok(Some(to_text(&self.block[self.whole_from..])))
+        Ok(Some(&self.block[self.whole_from..]))
     }
 
-    /// The bytes before those read so far, and after them the line that was cut.
+    /// The bytes before those read so far, and after them the line that was cut: a log only grows, so reading that
+    /// once more says the same, and costs less than moving it.
     fn read_before(&self, size: u64) -> io::Result<Vec<u8>> {
-        let cut = &self.block[..self.whole_from];
-        let mut block = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + cut.len());
-        (&self.file).seek(SeekFrom::Start(self.from))?;
-        (&self.file).take(size).read_to_end(&mut block)?;
-        block.extend_from_slice(cut);
+        let wanted = usize::try_from(size).unwrap_or(0) + self.whole_from;
+        let mut block = Vec::with_capacity(wanted);
+        while block.len() < wanted {
+            let at = self.from + block.len() as u64;
+            if pread(&self.file, spare_capacity(&mut block), at)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        block.truncate(wanted);
         Ok(block)
     }
 }

@@ -1,111 +1,106 @@
 //! The end of the ledger as a prompt shows it, gathered from the newest line backwards until there is enough.
 //!
-//! The lines of the last iterations are read whole. Of older ones only the history counts, and only that field is
-//! read, so that a prompt costs little more than it shows. What comes out are lines again: memory, history and
-//! refusals are worked out in one place, however the ledger was read.
+//! Of the lines of the last iterations it reads what memory and refusals need. Of older ones only the history counts,
+//! and only that field is read, so that a prompt costs little more than it shows.
 //!
 //! It reads no file: the caller hands in blocks of whole lines, the newest block first.
 
-use super::{Line, RUN_OPENS, STEP_OPENS, StepLine, parse_line};
+use super::Refusal;
+use super::memory::memory_of;
+use super::needed::{Kept, KeptStep, Needed};
+use memchr::memrchr;
 
-/// What stands before a step's history. No text in a line can hold it, because quotes in a text are escaped.
-const HISTORY: &str = "\"history\":";
-const NO_HISTORY: &str = "\"history\":[]";
+/// What a prompt shows of the ledger.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Memory lines, newest first.
+    pub decisions: Vec<String>,
+    /// Entries with their ordinals, oldest first.
+    pub history: Vec<(u64, String)>,
+    /// Those of the last step, where it was refused.
+    pub refusals: Vec<Refusal>,
+}
 
 /// Lines until there are so many entries of history and so many whole iterations.
 #[derive(Debug)]
 pub struct Recent {
     wanted_history: usize,
     wanted_iterations: usize,
-    newest_first: Vec<Line>,
-    history: usize,
+    needed: Needed,
+    newest_first: Vec<Kept>,
+    history: Vec<(u64, String)>,
     /// Iterations with a decision that have begun; the oldest may not be whole.
     iterations: usize,
 }
 
 impl Recent {
     pub fn new(history: usize, iterations: usize) -> Recent {
-        let newest_first = Vec::new();
         Recent {
             wanted_history: history,
             wanted_iterations: iterations,
-            newest_first,
-            history: 0,
+            needed: Needed::new(),
+            newest_first: Vec::new(),
+            history: Vec::with_capacity(history),
             iterations: 0,
         }
     }
 
     /// Takes what is still wanted of a block of lines that is older than those before.
-    pub fn take(&mut self, block: &str) {
-        for line in block.lines().rev() {
-            match (self.has_iterations(), self.is_enough()) {
-                (_, true) => return,
-                (false, _) => self.take_line(line),
-                (true, _) => self.take_history(line),
+    pub fn take(&mut self, block: &[u8]) {
+        let mut rest = block.strip_suffix(b"\n").unwrap_or(block);
+        while !rest.is_empty() && !self.is_enough() {
+            let start = memrchr(b'\n', rest).map_or(0, |end| end + 1);
+            let line = &rest[start..];
+            let from = self.history.len();
+            if self.has_iterations() {
+                self.needed.read_history(line, &mut self.history);
+            } else {
+                self.take_line(line);
             }
+            self.history[from..].reverse();
+            rest = &rest[..start.saturating_sub(1)];
         }
     }
 
     pub fn is_enough(&self) -> bool {
-        self.has_iterations() && self.history >= self.wanted_history
+        self.has_iterations() && self.history.len() >= self.wanted_history
     }
 
-    /// The lines, oldest first.
-    pub fn into_lines(mut self) -> Vec<Line> {
-        self.newest_first.reverse();
-        self.newest_first
+    pub fn finish(mut self) -> Shown {
+        self.history.reverse();
+        let decisions = memory_of(self.newest_first.iter().rev().map(Kept::entry), self.wanted_iterations);
+        let last = self.newest_first.into_iter().find_map(Kept::into_step);
+        let refusals = last.map(|step| step.refusals).unwrap_or_default();
+        Shown { decisions, history: self.history, refusals }
     }
 
     fn has_iterations(&self) -> bool {
         self.iterations > self.wanted_iterations
     }
 
-    fn take_line(&mut self, text: &str) {
-        let Some(line) = parse_line(text) else { return };
-        if let Line::Step(step) = &line {
-            self.history += step.history.len();
+    fn take_line(&mut self, text: &[u8]) {
+        let Some(line) = self.needed.read_line(text, &mut self.history) else { return };
+        if let Kept::Step(step) = &line {
             self.iterations += usize::from(step.decision.is_some() && !self.is_of_last_iteration(step));
         }
         self.newest_first.push(line);
     }
 
-    fn is_of_last_iteration(&self, step: &StepLine) -> bool {
+    fn is_of_last_iteration(&self, step: &KeptStep) -> bool {
         let newer = self.newest_first.iter().rev().find_map(|line| match line {
-            Line::Step(newer) if newer.decision.is_some() => Some(newer),
+            Kept::Step(newer) if newer.decision.is_some() => Some(newer),
             _ => None,
         });
         newer.is_some_and(|newer| newer.run == step.run && newer.iteration == step.iteration)
     }
-
-    fn take_history(&mut self, text: &str) {
-        let history = find_history(text);
-        if !history.is_empty() {
-            self.history += history.len();
-            self.newest_first.push(Line::Step(Box::new(StepLine { history, ..StepLine::default() })));
-        }
-    }
-}
-
-/// The history of a line, and nothing else of it. Whoever lays a line out in another way has it read whole.
-fn find_history(text: &str) -> Vec<(u64, String)> {
-    if text.starts_with(RUN_OPENS) || (text.starts_with(STEP_OPENS) && text.contains(NO_HISTORY)) {
-        return Vec::new();
-    }
-    let Some(at) = text.find(HISTORY).filter(|_| text.starts_with(STEP_OPENS)) else {
-        return match parse_line(text) {
-            Some(Line::Step(step)) => step.history,
-            _ => Vec::new(),
-        };
-    };
-    let value = &text[at + HISTORY.len()..];
-    let mut values = serde_json::Deserializer::from_str(value).into_iter();
-    values.next().and_then(Result::ok).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ledger::{RunLine, history, memory_lines, parse_lines, render_line};
+    use crate::domain::ledger::{
+        Line, RunLine, StepLine, history, last_refusals, memory_lines, parse_lines, render_line,
+    };
     use proptest::prelude::*;
 
     /// Runs of an orchestrator's step, a worker's and the run's own line, with this much history each.
@@ -133,10 +128,11 @@ mod tests {
         let text = ledger(runs);
         let mut recent = Recent::new(wanted.0, wanted.1);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        lines.rchunks(4).for_each(|block| recent.take(&block.concat()));
-        let (found, all) = (recent.into_lines(), parse_lines(&text));
-        assert_eq!(memory_lines(&found, wanted.1), memory_lines(&all, wanted.1));
-        let (found, all) = (history(&found), history(&all));
+        lines.rchunks(4).for_each(|block| recent.take(block.concat().as_bytes()));
+        let (found, all) = (recent.finish(), parse_lines(&text));
+        assert_eq!(found.decisions, memory_lines(&all, wanted.1));
+        assert_eq!(found.refusals, last_refusals(&all));
+        let (found, all) = (found.history, history(&all));
         assert!(all.ends_with(&found), "{found:?}");
         assert!(found.len() >= wanted.0.min(all.len()), "{found:?}");
     }
@@ -148,17 +144,8 @@ mod tests {
         check(&[5, 0, 0, 0, 0], (4, 2));
         check(&[5, 0, 0, 0, 0], (0, 0));
         let mut recent = Recent::new(2, 1);
-        recent.take(&ledger(&[3; 50]));
-        assert!(recent.is_enough() && recent.into_lines().len() < 8);
-    }
-
-    #[test]
-    fn a_line_laid_out_by_another_hand_counts_too() {
-        let wanted = vec![(7, "x".to_string())];
-        assert_eq!(find_history(r#"{ "line": "step", "history" : [ [7, "x"] ] }"#), wanted);
-        assert_eq!(find_history(r#"{"line":"step","history": [[7,"x"]],"run":"r"}"#), wanted);
-        assert_eq!(find_history(r#"{"line":"run","history":[[7,"x"]]}"#), []);
-        assert_eq!(find_history("{\"line\":\"step\",\"history\":[[7,\"x"), []);
+        recent.take(ledger(&[3; 50]).as_bytes());
+        assert!(recent.is_enough() && recent.newest_first.len() < 8);
     }
 
     proptest! {

@@ -12,7 +12,7 @@
 
 use std::borrow::Cow;
 
-use super::{BLOCK, skip_blocks, visible};
+use super::{find_other, is_printable, is_shown, visible};
 
 const ACTIONS: &str = "actions";
 const SHORTEST_MARK: usize = 3;
@@ -28,10 +28,40 @@ pub fn escape_opening(text: &str) -> Cow<'_, str> {
 }
 
 fn escape<'a>(text: &'a str, marks: &[Mark]) -> Cow<'a, str> {
+    if is_harmless(text, marks) {
+        return Cow::Borrowed(text);
+    }
     match visible(text) {
         Cow::Borrowed(shown) => break_marks(shown, marks).map_or(Cow::Borrowed(shown), Cow::Owned),
         Cow::Owned(shown) => Cow::Owned(break_marks(&shown, marks).unwrap_or(shown)),
     }
+}
+
+/// Whether nothing has to be shown or broken: most text, looked at once instead of twice.
+fn is_harmless(text: &str, marks: &[Mark]) -> bool {
+    let is_plain = |byte: u8| {
+        (is_printable(byte) | (byte == b'\n') | (byte == b'\t'))
+            & (byte != b'<')
+            & (byte != b'>')
+            & (byte != b'`')
+    };
+    let mut at = 0;
+    while let Some(plain) = find_other(&text.as_bytes()[at..], is_plain) {
+        at += plain;
+        let (before, rest) = text.split_at(at);
+        let Some(c) = rest.chars().next() else { return true };
+        let run = match Mark::of(c) {
+            None if is_shown(before.chars().next_back(), c) => c.len_utf8(),
+            None => return false,
+            Some(_) => leading_run(rest).len(),
+        };
+        let breaks = Mark::of(c).is_some_and(|mark| marks.contains(&mark));
+        if breaks && break_run(&rest[..run], &rest[run..]).is_some() {
+            return false;
+        }
+        at += run;
+    }
+    true
 }
 
 /// The text with every mark broken, or nothing where there is none.
@@ -53,15 +83,15 @@ fn break_marks(text: &str, marks: &[Mark]) -> Option<String> {
 }
 
 fn find_mark(text: &str, marks: &[Mark]) -> Option<usize> {
+    let is_plain = |byte: u8| byte.is_ascii() & (byte != b'<') & (byte != b'>') & (byte != b'`');
     let mut at = 0;
-    while at < text.len() {
-        at += skip_blocks(&text[at..], |byte| byte.is_ascii() && !matches!(byte, b'<' | b'>' | b'`'));
-        for c in text[at..].chars().take(BLOCK) {
-            if Mark::of(c).is_some_and(|mark| marks.contains(&mark)) {
-                return Some(at);
-            }
-            at += c.len_utf8();
+    while let Some(plain) = find_other(&text.as_bytes()[at..], is_plain) {
+        at += plain;
+        let c = text[at..].chars().next()?;
+        if Mark::of(c).is_some_and(|mark| marks.contains(&mark)) {
+            return Some(at);
         }
+        at += c.len_utf8();
     }
     None
 }

@@ -31,9 +31,11 @@ pub(super) fn is_visible(c: char) -> bool {
         '\n' | '\t' | ' '..='~' => true,
         // Spaces that look like spaces; the other exotic ones serve only to hide something.
         '\u{a0}' | '\u{202f}' | '\u{3000}' => true,
-        '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => {
+        // Letters, dashes and quotation marks, arrows: what text is mostly made of, and the table is slow.
+        '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{2010}'..='\u{2027}' | '\u{2190}'..='\u{21ff}' => {
             true
         }
+        '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => true,
         _ => !is_blank(c) && is_printable(c),
     }
 }
