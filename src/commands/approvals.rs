@@ -11,6 +11,7 @@ use crate::ui::{Answer, bold};
 use serde_json::{Value, json};
 
 const KIND: RequestKind = RequestKind::Approval;
+const KEYS: [char; 4] = ['a', 'r', 's', 'q'];
 
 /// List, show, approve or reject what waits for you
 ///
@@ -197,7 +198,7 @@ fn walk(app: &App<'_>) -> Result<Answer> {
         .filter(|one| one.request.status == RequestStatus::Pending && !one.request.is_expired(app.ctx.now()))
     {
         app.ui.notice_styled(&render(app, one)?);
-        let status = match app.ui.ask_key("[a]pprove, [r]eject, [s]kip, [q]uit?") {
+        let status = match app.ui.ask_key("[a]pprove, [r]eject, [s]kip, [q]uit?", &KEYS) {
             'a' => RequestStatus::Approved,
             'r' => RequestStatus::Rejected,
             'q' => break,

@@ -62,7 +62,7 @@ pub struct Moment {
 
 /// Text inside a fence.
 pub fn fence(token: &str, label: &str, text: &str) -> String {
-    format!("<<<DATA {token} {label}\n{}\n>>>DATA {token}", escape_fence(text.trim_end()))
+    ["<<<DATA ", token, " ", label, "\n", &escape_fence(text.trim_end()), "\n>>>DATA ", token].concat()
 }
 
 /// The line that opens an ACTIONS block in this step.
@@ -208,7 +208,7 @@ fn history_text(history: &[(u64, String)], caps: &Caps) -> String {
     // At most `most` entries, and always from the same one on until a whole window has gone by.
     let before = last.saturating_sub(most).div_ceil(window) * window;
     let length = (caps.history_bytes / caps.history_entries.max(1)).max(40);
-    let mut text = String::new();
+    let mut text = String::with_capacity(history.iter().map(|(_, line)| line.len() + 8).sum());
     let first = history.iter().find(|(ordinal, _)| *ordinal > before).map_or(1, |(ordinal, _)| *ordinal);
     if first > 1 {
         text.push_str(&format!("[cut: {} earlier entries]\n", first - 1));

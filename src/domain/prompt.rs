@@ -9,12 +9,15 @@ use super::live_state::{LiveState, Moment, STABLE_ENDS, template_values};
 use super::role::{Mode, Role, has_ceo_mode};
 use super::template::{Renderer, Sources, TemplateFault};
 use super::text::{escape_opening, visible};
+use memchr::memmem;
 use minijinja::Value;
 use std::fmt;
 use std::sync::Arc;
 
 /// The longest prompt that is made.
 pub const PROMPT_MAX: usize = 2 * 1024 * 1024;
+/// Room for most prompts, so that they needn't be moved while they grow.
+const USUAL_BYTES: usize = 32 * 1024;
 /// A rough figure for people: bytes in a token.
 const BYTES_PER_TOKEN: usize = 4;
 
@@ -141,7 +144,8 @@ struct Assembly {
 impl Assembly {
     fn new(sources: Arc<dyn Sources>, role: Role) -> Assembly {
         let renderer = Renderer::new(Arc::clone(&sources));
-        Assembly { role, renderer, sources, text: String::new(), stable_bytes: 0, layers: Vec::new() }
+        let text = String::with_capacity(USUAL_BYTES);
+        Assembly { role, renderer, sources, text, stable_bytes: 0, layers: Vec::new() }
     }
 
     fn render(&self, name: &str, values: &Value) -> Result<Option<(String, String)>, PromptFault> {
@@ -199,13 +203,14 @@ impl Assembly {
             return Err(PromptFault::NoBase(name.to_string()));
         };
         let before = self.text.len();
-        let parts: Vec<&str> = rendered.trim().split(STABLE_ENDS).collect();
-        match parts.as_slice() {
-            [all] => self.push(all.trim()),
-            [stable, tail] => {
-                self.push(stable.trim_end());
+        let rendered = rendered.trim();
+        let mut ends = memmem::find_iter(rendered.as_bytes(), STABLE_ENDS);
+        match (ends.next(), ends.next()) {
+            (None, _) => self.push(rendered),
+            (Some(end), None) => {
+                self.push(rendered[..end].trim_end());
                 self.stable_bytes = self.text.len();
-                self.push(tail.trim());
+                self.push(rendered[end + STABLE_ENDS.len()..].trim());
             }
             _ => return Err(PromptFault::StableEnds),
         }

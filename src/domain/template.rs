@@ -23,6 +23,8 @@ const FUEL: u64 = 400_000;
 const FILTER_MAX: usize = 1024 * 1024;
 /// The bytes that all filters of one rendering may make together: each counts as one step, however long its text is.
 const FILTERS_MAX: usize = 32 * 1024 * 1024;
+/// Room for most output, so that it needn't be moved while it grows.
+const USUAL_BYTES: usize = 16 * 1024;
 /// How deep includes may nest.
 const DEPTH: usize = 16;
 const TAGS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "include"];
@@ -74,7 +76,7 @@ impl Renderer {
     /// Renders a template into at most `most` bytes.
     pub fn render(&self, name: &str, values: &Value, most: usize) -> Result<String, TemplateFault> {
         let template = self.environment.get_template(name).map_err(|error| self.fault(name, &error))?;
-        let mut output = Capped { bytes: Vec::new(), most };
+        let mut output = Capped { bytes: Vec::with_capacity(most.min(USUAL_BYTES)), most };
         let rendered = template.render_captured_to(values.clone(), &mut output);
         rendered.map_err(|error| self.fault(name, &error))?;
         String::from_utf8(output.bytes).map_err(|_| TemplateFault {

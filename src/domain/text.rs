@@ -101,9 +101,15 @@ fn find_other(bytes: &[u8], is_plain: impl Fn(u8) -> bool) -> Option<usize> {
     if !is_plain(*bytes.first()?) {
         return Some(0);
     }
-    let blocks = bytes.chunks_exact(BLOCK);
-    let plain = blocks.take_while(|block| block.iter().fold(true, |all, &byte| all & is_plain(byte))).count();
-    let at = plain * BLOCK;
+    let all_plain = |block: &[u8]| block.iter().fold(true, |all, &byte| all & is_plain(byte));
+    let at = bytes.chunks_exact(BLOCK).take_while(|block| all_plain(block)).count() * BLOCK;
+    // The rest is shorter than a block: with some of what was looked at before, it is one.
+    if bytes.len() - at < BLOCK
+        && let Some(last) = bytes.last_chunk::<BLOCK>()
+        && all_plain(last)
+    {
+        return None;
+    }
     bytes[at..].iter().position(|&byte| !is_plain(byte)).map(|other| at + other)
 }
 

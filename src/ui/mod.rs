@@ -7,12 +7,14 @@
 pub mod bar;
 pub mod columns;
 pub mod page;
+mod keys;
 pub mod sink;
 pub mod table;
 pub mod wrap;
 
 use crate::domain::text::visible;
 use anstyle::{AnsiColor, Style};
+use keys::Key;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -159,7 +161,7 @@ impl Ui {
 
     fn print(&self, text: &str) -> io::Result<()> {
         // Without a style there is nothing to strip, and looking at every byte for one takes longer than the rest.
-        let written = if text.contains('\x1b') {
+        let written = if memchr::memchr(b'\x1b', text.as_bytes()).is_some() {
             let mut stream = anstream::AutoStream::new(io::stdout(), self.choice());
             stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
         } else {
@@ -203,9 +205,22 @@ impl Ui {
         read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
     }
 
-    /// Asks for one letter and waits for the line's end; q where nobody answers.
-    pub fn ask_key(&self, question: &str) -> char {
-        self.ask_line(question).trim().chars().next().unwrap_or('q').to_ascii_lowercase()
+    /// Asks for one of some keys until one of them is pressed; `q` where nobody is there to press one.
+    pub fn ask_key(&self, question: &str, keys: &[char]) -> char {
+        loop {
+            self.complain(&format!("{question} "));
+            match keys::read_key() {
+                Ok(Key::Letter(key)) if keys.contains(&key) => {
+                    self.complain(&format!("{key}\n"));
+                    return key;
+                }
+                Ok(Key::Letter(_) | Key::Other) => self.complain("\n"),
+                Ok(Key::End) | Err(_) => {
+                    self.complain("\n");
+                    return 'q';
+                }
+            }
+        }
     }
 
     /// Asks for a line of text.

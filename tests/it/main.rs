@@ -69,4 +69,5 @@ mod status;
 mod stopping;
 mod supply;
 mod ticks;
+mod terminal;
 mod tidy;

@@ -218,13 +218,9 @@ impl Sandbox {
     /// Starts the program and comes back at once: for stops, kills and runs side by side.
     #[track_caller]
     pub fn start(&self, args: &[&str]) -> Running {
-        let number = self.world.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        let (mut command, number) = self.command(args);
         let out = self.dir().join("out").join(format!("{number:03}"));
-        let mut command = Command::new(&self.world.program);
-        let seed = self.seed + u64::from(number);
-        // A seed for each run: two runs in the same fixed second must not make the same ids.
-        command.args(args).env_clear().env("HARNESS_TEST_SEED", seed.to_string()).envs(&self.env);
-        command.current_dir(&self.cwd).stdin(match &self.stdin {
+        command.stdin(match &self.stdin {
             Some(path) => Stdio::from(File::open(path).unwrap()),
             None => Stdio::null(),
         });
@@ -232,6 +228,17 @@ impl Sandbox {
         command.stdout(File::create(out.with_extension("stdout")).unwrap());
         command.stderr(File::create(out.with_extension("stderr")).unwrap());
         Running::new(self.clone(), command.spawn().unwrap(), out, args)
+    }
+
+    /// The program with these arguments in this world, and the number of the run.
+    pub fn command(&self, args: &[&str]) -> (Command, u32) {
+        let number = self.world.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut command = Command::new(&self.world.program);
+        let seed = self.seed + u64::from(number);
+        // A seed for each run: two runs in the same fixed second must not make the same ids.
+        command.args(args).env_clear().env("HARNESS_TEST_SEED", seed.to_string()).envs(&self.env);
+        command.current_dir(&self.cwd);
+        (command, number)
     }
 
     #[track_caller]
