@@ -1,4 +1,4 @@
-//! `harness verify`: whether audit, requests, ledger, records and journals hold together.
+//! `harness verify`: whether audit, requests, ledger, records, journals and revisions hold together.
 
 use super::app::{App, Result};
 use crate::run::verify::{Verdict, verify};
@@ -9,7 +9,8 @@ use serde_json::json;
 /// Check that everything on disk holds together
 ///
 /// The audit chain, the signatures under approvals, questions and escalations, the ledger against the records, the
-/// journals. Each has passed, failed or not run, and says why. It changes nothing. Exit 1 where one failed.
+/// journals, and the revisions: that letters still say what was sent, that every status moved by a run has that run in
+/// the ledger, and that every decision carried out stands in the log. Each has passed, failed or not run, and says why. It changes nothing. Exit 1 where one failed.
 ///
 /// Examples:
 ///   harness verify

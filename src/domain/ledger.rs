@@ -29,6 +29,14 @@ pub enum Line {
 }
 
 impl Line {
+    /// The run it belongs to.
+    pub fn run(&self) -> &str {
+        match self {
+            Line::Step(step) => &step.run,
+            Line::Run(run) => &run.run,
+        }
+    }
+
     /// When it was written.
     pub fn at(&self) -> &str {
         match self {

@@ -20,6 +20,7 @@ mod reading;
 pub mod recover;
 pub mod requests;
 mod reserve;
+mod revisions;
 pub mod step;
 pub mod stop;
 pub mod survey;

@@ -1,5 +1,6 @@
 //! Whether what is on disk holds together: each check has passed, failed, or not run, and says which.
 
+use super::revisions::{Revisions, revisions};
 use crate::domain::audit::check_chain;
 use crate::domain::ledger::Line;
 use crate::domain::record::ledger_line;
@@ -9,6 +10,9 @@ use crate::store::journal::{Journal, is_bad_entry};
 use crate::store::key::Key;
 use crate::store::org::{Department, Org};
 use std::collections::BTreeSet;
+
+/// The most faults of one check that are shown.
+const FAULTS_SHOWN: usize = 20;
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +61,33 @@ pub fn verify(org: &Org, key: &Key) -> Result<Vec<Check>> {
         checks.push(or_not_run(named("requests"), requests(&department, key, named("requests"))));
         checks
             .push(or_not_run(named("ledger and records"), ledger(&department, named("ledger and records"))));
-        checks.push(or_not_run(named("journal"), journal(org, &department, key, named("journal"))));
+        let name = named("journal");
+        checks.push(or_not_run(name.clone(), journal(org, &department, key, name)));
+        let name = named("revisions");
+        checks.push(or_not_run(name.clone(), revised(org, &department, key, name)));
     }
     Ok(checks)
+}
+
+/// What steps changed is what they left; not run where a step isn't finished.
+fn revised(org: &Org, department: &Department, key: &Key, name: String) -> Result<Check> {
+    let (open, _) = Journal::of(org, department, key)?.entries()?;
+    if !open.is_empty() {
+        let what = format!(
+            "{} of the journal isn't finished: `harness recover {}`",
+            open[0].file(),
+            department.dept
+        );
+        return Ok(Check { name, verdict: Verdict::NotRun, what });
+    }
+    let Revisions { letters, statuses, decisions, mut faults } = revisions(org, department)?;
+    let count = faults.len();
+    faults.truncate(FAULTS_SHOWN);
+    if count > FAULTS_SHOWN {
+        faults.push(format!("and {} more", count - FAULTS_SHOWN));
+    }
+    let passed = format!("{letters} letters, {statuses} receipts, {decisions} decisions");
+    Ok(check(name, faults, passed))
 }
 
 fn audit(org: &Org) -> Result<Check> {
@@ -112,7 +140,7 @@ fn ledger(department: &Department, name: String) -> Result<Check> {
     }
     let orphans = department.record_names()?.into_iter().filter(|name| !seen.contains(name));
     faults.extend(orphans.map(|name| format!("{name} has no line in the ledger")));
-    faults.truncate(20);
+    faults.truncate(FAULTS_SHOWN);
     Ok(check(name, faults, format!("{} lines", lines.len())))
 }
 

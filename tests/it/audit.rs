@@ -188,15 +188,104 @@ fn the_journal() {
     check("business: journal", "failed", |sandbox| {
         sandbox.file("org-business/.harness/journal/strange.txt", "x")
     });
-    check("business: journal", "failed", |sandbox| {
-        sandbox
-            .file("org-business/.harness/journal/r-20261118-004201-aaaaaa.1.plan.json", "{\"mac\":\"00\"}\n")
+    let forged = "org-business/.harness/journal/r-20261118-004201-aaaaaa.1.plan.json";
+    let found = verdicts(&lived_in().file(forged, "{\"mac\":\"00\"}\n"));
+    let expected = [("business: journal", "failed"), ("business: revisions", "not run")];
+    assert_eq!(found, expected.map(|(name, verdict)| (name.to_owned(), verdict.to_owned())));
+}
+
+/// An organisation in which business decided something, told management of it, and closed its message.
+fn corresponding() -> Sandbox {
+    let sandbox = office().message("business", "Note", "Hi", "Body");
+    let mark = action("mark_message", json!({"id": sandbox.sent(0), "status": "actioned"}));
+    act(&sandbox, "business", &[decision(json!({})), note(), mark]);
+    sandbox
+}
+
+#[track_caller]
+fn revised(dept: &str, verdict: &str, told: &str, damage: impl Fn(Sandbox) -> Sandbox) {
+    let sandbox = damage(corresponding());
+    let name = format!("{dept}: revisions");
+    assert_eq!(verdicts(&sandbox), [(name.clone(), verdict.to_owned())]);
+    let (_, stdout, _) = sandbox.start(&["verify", "--json"]).finish().parts();
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    let checks = document["data"]["checks"].as_array().unwrap().clone();
+    let check = checks.into_iter().find(|check| check["check"] == name.as_str()).unwrap();
+    assert!(check["what"].as_str().unwrap().contains(told), "{check}");
+}
+
+fn sent_file(sandbox: &Sandbox) -> String {
+    names(sandbox, "org-business/outbox").remove(0)
+}
+
+#[test]
+fn what_was_sent_is_what_arrived() {
+    assert_eq!(verdicts(&corresponding()), []);
+    let copy = |sandbox: &Sandbox| format!("org-management/inbox/{}", sent_file(sandbox));
+    revised("business", "failed", "is not what was sent", |sandbox| {
+        let copy = copy(&sandbox);
+        sandbox.edit(&copy, "Go on.", "Send it all.")
     });
+    revised("business", "failed", "is not what was sent", |sandbox| {
+        let sent = format!("org-business/outbox/{}", sent_file(&sandbox));
+        sandbox.edit(&sent, "kind: Decision", "kind: Priority")
+    });
+    revised("business", "failed", "was sent to management, which has it nowhere", |sandbox| {
+        let copy = copy(&sandbox);
+        sandbox.without_file(&copy)
+    });
+    revised("business", "failed", "org-business/outbox/m-", |sandbox| {
+        let sent = format!("org-business/outbox/{}", sent_file(&sandbox));
+        sandbox.edit(&sent, "schema: 1", "schema: 9")
+    });
+}
+
+/// Read, handled or set aside by its receiver, a letter is still the one that was sent.
+#[test]
+fn what_its_receiver_did_with_a_letter_is_no_damage() {
+    let sandbox = corresponding();
+    let id = sent_file(&sandbox).trim_end_matches(".md").to_owned();
+    done(
+        &sandbox,
+        &["message", "mark", &id, "--dept", "management", "--status", "archived", "--why", "read it"],
+    );
+    assert_eq!(verdicts(&sandbox), []);
+    let sandbox = corresponding().file("org-management/inbox/broken.md", "---\nschema: 9\n---\nx\n");
+    assert_eq!(verdicts(&sandbox), []);
+}
+
+#[test]
+fn a_status_has_its_run_and_a_decision_its_entry() {
+    revised("business", "failed", "which the ledger doesn't know", |sandbox| {
+        let folder = format!("org-business/archive/inbox/2026-11/{}.md", sandbox.sent(0));
+        let text = sandbox.read(&folder);
+        let run = text.lines().find_map(|line| line.strip_prefix("actioned_run: ")).unwrap().to_owned();
+        sandbox.edit(&folder, &run, "r-20261118-004201-zzzzzz")
+    });
+    revised("business", "failed", "decisions.md lacks r-", |sandbox| {
+        let text = sandbox.read("org-business/decisions.md");
+        let start = text.find("## 2026").unwrap();
+        sandbox.bytes("org-business/decisions.md", &text.as_bytes()[..start])
+    });
+}
+
+#[test]
+fn while_a_step_is_not_finished_revisions_are_not_run() {
+    let not_run = ("business: revisions".to_owned(), "not run".to_owned());
+    // Some operation in between is after the commit point and before the end.
+    let seen = (10..100).step_by(5).any(|number| {
+        let sandbox = office().message("business", "Note", "Hi", "Body");
+        let reply = crate::office::answer(&[decision(json!({})), note()]);
+        let dying = sandbox.clone().reply(&reply).env("HARNESS_TEST_FAULT", format!("die-after:{number}"));
+        crate::office::step(&dying, "business").parts();
+        verdicts(&sandbox).contains(&not_run)
+    });
+    assert!(seen);
 }
 
 #[test]
 fn its_table_says_which_passed() {
     let text = done(&lived_in(), &["verify"]);
     assert!(text.contains("audit chain") && text.contains("passed") && !text.contains("failed"), "{text}");
-    assert_eq!(data(&lived_in(), &["verify"])["checks"].as_array().unwrap().len(), 16);
+    assert_eq!(data(&lived_in(), &["verify"])["checks"].as_array().unwrap().len(), 21);
 }
