@@ -5,7 +5,9 @@
 //! part of it: what follows from a step is never worked out twice.
 
 use super::board::FileChange;
+use super::ledger::{Line, render_line};
 use super::message::Status;
+use super::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -33,6 +35,39 @@ pub struct Plan {
     pub failures: u64,
 }
 
+impl Plan {
+    /// Whether it carries out what a human approved: then it is named by the approval.
+    pub fn is_approved(&self) -> bool {
+        self.run.starts_with("a-")
+    }
+
+    /// Whether an action that waits for a human may go on: asking is all that is planned for it.
+    pub fn only_asks_for(&self, index: usize) -> bool {
+        let asks =
+            |effect: &Effect| matches!(effect, Effect::Create { path, .. } if path.starts_with("approvals/"));
+        let mut own = self.effects.iter().filter(|planned| planned.belongs_to(index));
+        own.any(|planned| asks(&planned.effect))
+    }
+
+    /// Leaves out some actions, by their places and with the codes that refuse them now. The ledger line and the record
+    /// say so too: what they call allowed was carried out.
+    pub fn set_aside(&mut self, refused: &[(usize, &str)]) {
+        let is_refused = |index: usize| refused.iter().any(|(refused, _)| *refused == index);
+        // A task that several actions changed is changed as a whole: where one of them is refused, it stays as it is.
+        self.effects.retain(|planned| !planned.actions().any(is_refused));
+        let Ok(Line::Step(mut step)) = serde_json::from_str(&self.finish.ledger) else { return };
+        for (index, code) in refused {
+            if let Some(action) = step.actions.get_mut(*index) {
+                action.verdict = Verdict::Refuse.to_string();
+                action.code = code.to_string();
+            }
+        }
+        let line = render_line(&Line::Step(step));
+        self.finish.record = self.finish.record.replace(self.finish.ledger.trim_end(), line.trim_end());
+        self.finish.ledger = line;
+    }
+}
+
 /// One effect, and the action it belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
@@ -40,6 +75,21 @@ pub struct Planned {
     pub action: Option<usize>,
     #[serde(flatten)]
     pub effect: Effect,
+}
+
+impl Planned {
+    /// The places of the actions that it comes from.
+    fn actions(&self) -> impl Iterator<Item = usize> {
+        let several = match &self.effect {
+            Effect::Board { actions, .. } => actions.as_slice(),
+            _ => &[],
+        };
+        self.action.into_iter().chain(several.iter().copied())
+    }
+
+    pub fn belongs_to(&self, action: usize) -> bool {
+        self.actions().any(|index| index == action)
+    }
 }
 
 /// One change on disk. Paths are beneath the department's folder.

@@ -127,6 +127,11 @@ pub fn role_may(role: Role, action: &str) -> bool {
     }
 }
 
+/// The role that may use an action: its own, where it has one, else the worker.
+pub fn role_of(action: &str) -> Role {
+    find_spec(action).and_then(|spec| spec.role).unwrap_or(Role::Worker)
+}
+
 fn judge_name(
     charter: &Charter,
     json: &Map<String, Value>,

@@ -80,10 +80,7 @@ impl Shop<'_> {
         loaded: &Loaded,
     ) -> crate::domain::planning::Outcome {
         let known: Vec<Message> = loaded.live.inbox.iter().chain(&loaded.live.outbox).cloned().collect();
-        let curated = [
-            ("memory/MEMORY.md".to_string(), loaded.live.memory.clone()),
-            ("memory/SELF.md".to_string(), loaded.live.style.clone()),
-        ];
+        let curated = curated_files(loaded);
         plan_actions(
             judged,
             &StepFacts {
@@ -206,4 +203,12 @@ impl Shop<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// The files that are curated as wholes, as they are now.
+pub(super) fn curated_files(loaded: &Loaded) -> [(String, String); 2] {
+    [
+        ("memory/MEMORY.md".to_string(), loaded.live.memory.clone()),
+        ("memory/SELF.md".to_string(), loaded.live.style.clone()),
+    ]
 }

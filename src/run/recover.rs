@@ -5,7 +5,8 @@
 //! | a process of the dead run | ended | it works for nobody |
 //! | a plan | carried out, closed | it was decided; every effect can be repeated |
 //! | a plan, and the gate closed | left | it waits until the gate opens |
-//! | a plan by another charter | judged again; what is now refused is set aside | rules count on every path |
+//! | a plan by another charter | the rest judged again; what is now refused is set aside | rules count on every path |
+//! | an approved action by another charter | settled again, unless it has begun | the outcome told must be true |
 //! | a plan that failed five times | set aside, department blocked | trying on would never end |
 //! | an answer without a plan | read, judged, planned, carried out | it was paid for |
 //! | an entry without a right MAC | quarantine | it was not written here |
@@ -22,11 +23,12 @@ use crate::domain::decision::Decision;
 use crate::domain::event::Event;
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::message::Provenance;
-use crate::domain::plan::{Effect, Plan};
+use crate::domain::plan::{Plan, Planned};
 use crate::domain::role::Role;
 use crate::domain::time::render_rfc3339;
 use crate::domain::verdict::{Circumstances, Verdict};
 use crate::process::stop::{GRACE, end_marked};
+use crate::store::apply::is_there;
 use crate::store::breakage::Breakage;
 use crate::store::charters::LoadedCharter;
 use crate::store::journal::{EntryKind, EntryName, is_bad_entry};
@@ -150,14 +152,33 @@ impl Shop<'_> {
             self.department.block(&render_rfc3339((self.now)()), &reason)?;
             return Err(RunError::Refused(Refused::Blocked(reason)));
         }
-        let plan =
-            if plan.charter == charter.hash { plan } else { self.judge_again(plan, charter, recovered)? };
+        let plan = match self.has_begun(&plan, None)? {
+            _ if plan.charter == charter.hash => plan,
+            // An approved action is settled as a whole: by today's charter, and with an outcome that is true.
+            false if plan.is_approved() => {
+                recovered.lines.push(format!("{} is settled again, by today's charter", plan.run));
+                return Ok(self.journal.remove(name)?);
+            }
+            true if plan.is_approved() => plan,
+            _ => self.judge_again(plan, charter, recovered)?,
+        };
         self.carry_out(name, plan)?;
         recovered.lines.push(format!("finished step {} of {}", name.step, name.run));
         Ok(())
     }
 
-    /// The charter changed since the plan was made: what it now refuses is not carried out.
+    /// Whether anything of a plan, or of one of its actions, is there already: that is finished, and not judged again.
+    fn has_begun(&self, plan: &Plan, action: Option<usize>) -> Result<bool> {
+        let wanted = |planned: &&Planned| action.is_none_or(|index| planned.belongs_to(index));
+        for planned in plan.effects.iter().filter(wanted) {
+            if is_there(&self.org, &self.department, &planned.effect)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The charter changed since the plan was made: what it no longer lets pass is not carried out.
     fn judge_again(
         &self,
         mut plan: Plan,
@@ -172,22 +193,19 @@ impl Shop<'_> {
         let mut refused = Vec::new();
         for (index, action) in plan.actions.iter().enumerate() {
             let ruling = crate::domain::verdict::judge_action(&charter.rules, action, &at);
-            if ruling.verdict == Verdict::Refuse {
-                recovered.lines.push(format!(
-                    "action {} of {}/{} was set aside: {}",
-                    index + 1,
-                    plan.run,
-                    plan.step,
-                    ruling.message
-                ));
-                refused.push(index);
+            let passes = match ruling.verdict {
+                Verdict::Allow => true,
+                Verdict::NeedsApproval => plan.only_asks_for(index),
+                Verdict::Refuse => false,
+            };
+            if !passes && !self.has_begun(&plan, Some(index))? {
+                let (number, run, step) = (index + 1, &plan.run, plan.step);
+                let line = format!("action {number} of {run}/{step} was set aside: {}", ruling.message);
+                recovered.lines.push(line);
+                refused.push((index, ruling.code));
             }
         }
-        // A task that several actions changed is changed as a whole: where one of them is refused, it stays as it is.
-        plan.effects.retain(|planned| match &planned.effect {
-            Effect::Board { actions, .. } => !actions.iter().any(|index| refused.contains(index)),
-            _ => planned.action.is_none_or(|index| !refused.contains(&index)),
-        });
+        plan.set_aside(&refused);
         Ok(plan)
     }
 

@@ -3,6 +3,7 @@
 //! It happens under the department's lock, through the journal, at the start of a run and after `approvals approve`.
 //! An approved action is judged again by today's charter; what that refuses is not carried out, and that is said.
 
+use super::reading::curated_files;
 use super::{Result, Shop};
 use crate::domain::action::parse_action;
 use crate::domain::digest::sha256;
@@ -14,7 +15,7 @@ use crate::domain::planning::{Judged, StepFacts, plan_actions};
 use crate::domain::request::{Request, RequestKind, RequestStatus, Resolution, subject_of};
 use crate::domain::role::Role;
 use crate::domain::time::{Time, parse_rfc3339};
-use crate::domain::verdict::{Circumstances, Ruling, Verdict, judge_action};
+use crate::domain::verdict::{Circumstances, Ruling, Verdict, judge_action, role_of};
 use crate::store::charters::LoadedCharter;
 use crate::store::journal::{EntryKind, EntryName};
 use crate::store::load::Loaded;
@@ -115,7 +116,7 @@ impl Shop<'_> {
             step: 0,
             dept: self.department.dept.to_string(),
             charter: charter.hash.clone(),
-            role: Role::Worker.name().to_string(),
+            role: request.text("action").map_or(Role::Worker, role_of).name().to_string(),
             provenance: Provenance::Department.name().to_string(),
             // For judging again, where the charter changes before a crash is recovered from.
             actions: request.action().ok().filter(|_| approved).into_iter().collect(),
@@ -148,7 +149,7 @@ impl Shop<'_> {
         let dept = &self.department.dept;
         let at = Circumstances {
             dept,
-            role: Role::Worker,
+            role: role_of(action.act.name()),
             provenance: Provenance::Department,
             receivers: Some(&receivers),
         };
@@ -162,6 +163,7 @@ impl Shop<'_> {
         let ruling = Ruling { verdict: Verdict::Allow, code: "approved", ..ruling };
         let at_hand = request.text("about").and_then(|id| self.find_at_hand(id, loaded));
         let resolved = request.text("resolved_at").and_then(parse_rfc3339).unwrap_or_else(|| (self.now)());
+        let curated = curated_files(loaded);
         let facts = StepFacts {
             dept,
             run: &request.id,
@@ -172,7 +174,7 @@ impl Shop<'_> {
             provenance: Provenance::Department,
             vouched: Some(&request.id),
             expires_hours: charter.rules.approval.expires_hours,
-            curated: &[],
+            curated: &curated,
         };
         let outcome = plan_actions(&[Judged { action, ruling }], &facts);
         let what = format!("approved, carried out: {}", outcome.results.join("; "));

@@ -48,6 +48,26 @@ fn apply_effect(org: &Org, department: &Department, effect: &Effect) -> Result<(
     }
 }
 
+/// Whether an effect that creates or adds something is there already: then what it belongs to has begun.
+pub fn is_there(org: &Org, department: &Department, effect: &Effect) -> Result<bool> {
+    let read = |path: &str| Ok(department.dir.read(path, FILE_MAX)?.map(|now| now.text));
+    Ok(match effect {
+        Effect::Deliver { dept, id, .. } => {
+            let receiver = Dept::parse(dept).ok().map(|dept| org.department(&dept)).transpose()?.flatten();
+            receiver.map(|receiver| receiver.find_delivered(id)).transpose()?.flatten().is_some()
+        }
+        Effect::Create { path, .. } => department.dir.stat(path)?.is_some(),
+        Effect::Append { path, text } => {
+            let first = text.lines().next().unwrap_or(text);
+            read(path)?.is_some_and(|log| log.lines().any(|line| line == first))
+        }
+        Effect::Replace { path, text, .. } | Effect::Board { path, text, .. } => {
+            read(path)?.is_some_and(|now| now == *text)
+        }
+        _ => false,
+    })
+}
+
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or((".", path))
 }

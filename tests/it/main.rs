@@ -39,6 +39,7 @@ mod history;
 mod house;
 mod init;
 mod injection;
+mod judged_again;
 mod limits;
 mod loops;
 mod man;
