@@ -8,8 +8,8 @@ use serde_json::json;
 
 /// Check that everything on disk holds together
 ///
-/// The audit chain, the signatures under approvals, questions and escalations, the ledger against the records, the
-/// journals, and the revisions: that letters still say what was sent, that every status moved by a run has that run in
+/// The audit chain, the budget's book, the signatures under approvals, questions and escalations, the ledger against the
+/// records, the journals, and the revisions: that letters still say what was sent, that every status moved by a run has that run in
 /// the ledger, and that every decision carried out stands in the log. Each has passed, failed or not run, and says why. It changes nothing. Exit 1 where one failed.
 ///
 /// Examples:

@@ -8,6 +8,8 @@ use super::digest::sha256;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
 use serde_json::json;
 
+/// The newest format this program knows.
+const SCHEMA: u64 = 1;
 /// What stands before the first line.
 pub const FIRST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -37,7 +39,7 @@ impl Head {
 /// The next line of the log, with its line end.
 pub fn render_entry(head: &Head, deed: &Deed<'_>) -> String {
     let entry = json!({
-        "schema": 1,
+        "schema": SCHEMA,
         "seq": head.seq + 1,
         "at": render_rfc3339(deed.at),
         "by": deed.by,
@@ -80,9 +82,16 @@ pub fn parse_entry(line: &str) -> Option<(Head, String)> {
 
 /// Follows the chain; the first fault, with its line.
 pub fn check_chain(text: &str) -> Result<Head, (usize, &'static str)> {
+    // `init` writes the first line: a log without one was emptied.
+    if text.trim().is_empty() {
+        return Err((1, "it is empty, and nothing that made this organisation left it so"));
+    }
     let mut head = Head::first();
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
+        if is_newer(line) {
+            return Err((number, "a newer program wrote it"));
+        }
         let Some((next, prev)) = parse_entry(line) else {
             return Err((number, "its hash is not that of its text"));
         };
@@ -92,6 +101,12 @@ pub fn check_chain(text: &str) -> Result<Head, (usize, &'static str)> {
         head = next;
     }
     Ok(head)
+}
+
+fn is_newer(line: &str) -> bool {
+    let schema =
+        serde_json::from_str::<serde_json::Value>(line).ok().and_then(|line| line.get("schema")?.as_u64());
+    schema.is_some_and(|schema| schema > SCHEMA)
 }
 
 #[cfg(test)]
@@ -120,7 +135,7 @@ mod tests {
     #[test]
     fn a_chain_holds() {
         assert_eq!(check_chain(&chain(5)).unwrap().seq, 5);
-        assert_eq!(check_chain("").unwrap(), Head::first());
+        assert_eq!(check_chain(&chain(1)).unwrap().seq, 1);
     }
 
     #[test]
@@ -137,5 +152,8 @@ mod tests {
         assert!(check_chain(&swapped).is_err());
         let cut = &text[..text.len() - 20];
         assert!(check_chain(cut).is_err());
+        assert!(check_chain("").is_err() && check_chain("\n").is_err());
+        let newer = text.replacen("\"schema\":1", "\"schema\":2", 1);
+        assert_eq!(check_chain(&newer), Err((1, "a newer program wrote it")));
     }
 }

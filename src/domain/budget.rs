@@ -34,6 +34,14 @@ pub enum BudgetLine {
 }
 
 impl BudgetLine {
+    /// The run that reserved something.
+    pub fn run(&self) -> Option<&str> {
+        match self {
+            BudgetLine::Reserve(spend) => Some(&spend.run),
+            BudgetLine::Settle { .. } | BudgetLine::Warn { .. } => None,
+        }
+    }
+
     /// Whether it can be counted: a time that is none would never count, and less than nothing would give back.
     pub fn check(&self) -> Result<(), String> {
         let (usd, at) = match self {

@@ -2,10 +2,12 @@
 
 use super::revisions::{Revisions, revisions};
 use crate::domain::audit::check_chain;
+use crate::domain::budget::BudgetLine;
 use crate::domain::ledger::Line;
 use crate::domain::record::ledger_line;
 use crate::domain::request::RequestKind;
-use crate::store::fault::Result;
+use crate::domain::time::Time;
+use crate::store::fault::{Fault, Result};
 use crate::store::journal::{Journal, is_bad_entry};
 use crate::store::key::Key;
 use crate::store::org::{Department, Org};
@@ -54,7 +56,10 @@ fn or_not_run(name: String, made: Result<Check>) -> Check {
 
 /// Checks the organisation and every department of it.
 pub fn verify(org: &Org, key: &Key) -> Result<Vec<Check>> {
-    let mut checks = vec![or_not_run("audit chain".to_string(), audit(org))];
+    let mut checks = vec![
+        or_not_run("audit chain".to_string(), audit(org)),
+        or_not_run("budget".to_string(), budget(org)),
+    ];
     for dept in org.departments()?.departments {
         let Some(department) = org.department(&dept)? else { continue };
         let named = |what: &str| format!("{dept}: {what}");
@@ -100,6 +105,36 @@ fn audit(org: &Org) -> Result<Check> {
         Err((line, why)) => (vec![format!("audit.jsonl line {line}: {why}")], String::new()),
     };
     Ok(check(name, faults, passed))
+}
+
+/// The book can be read, and every run that cost something stands in it: one that was cut would let it be spent again.
+fn budget(org: &Org) -> Result<Check> {
+    let name = "budget".to_string();
+    let lines = match org.budget_lines(Time::MIN_UTC) {
+        Err(error) if matches!(error.fault, Fault::Format(_)) => {
+            return Ok(check(name, vec![error.to_string()], String::new()));
+        }
+        lines => lines?,
+    };
+    let reserved: BTreeSet<&str> = lines.iter().filter_map(BudgetLine::run).collect();
+    let (mut faults, mut runs) = (Vec::new(), BTreeSet::new());
+    for dept in org.departments()?.departments {
+        let Some(department) = org.department(&dept)? else { continue };
+        for line in department.ledger_lines()?.1 {
+            if let Line::Step(step) = line
+                && step.counted_usd > 0.0
+                && runs.insert(step.run.clone())
+                && !reserved.contains(step.run.as_str())
+            {
+                faults.push(format!(
+                    "budget.jsonl lacks {} of {dept}, which cost {}",
+                    step.run, step.counted_usd
+                ));
+            }
+        }
+    }
+    faults.truncate(FAULTS_SHOWN);
+    Ok(check(name, faults, format!("{} lines, {} runs that cost something", lines.len(), runs.len())))
 }
 
 fn requests(department: &Department, key: &Key, name: String) -> Result<Check> {

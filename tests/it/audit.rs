@@ -138,7 +138,44 @@ fn the_audit_chain() {
             lines
         }),
     );
+    check("audit chain", "failed", |sandbox| sandbox.bytes(AUDIT, b""));
+    check(
+        "audit chain",
+        "failed",
+        change(|lines| lines.iter().map(|line| line.replace("\"schema\":1", "\"schema\":2")).collect()),
+    );
+    check("audit chain", "not run", |sandbox| everyone_writes(sandbox, AUDIT));
     check("audit chain", "not run", |sandbox| sandbox.without_file(AUDIT).file(".harness/audit.jsonl/x", ""));
+}
+
+fn everyone_writes(sandbox: Sandbox, path: &str) -> Sandbox {
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    std::fs::set_permissions(sandbox.root().join(path), mode).unwrap();
+    sandbox
+}
+
+#[test]
+fn the_budget() {
+    let book = ".harness/budget.jsonl";
+    check("budget", "failed", |sandbox| sandbox.without_file(book));
+    check("budget", "failed", |sandbox| sandbox.bytes(book, b""));
+    check("budget", "failed", |sandbox| {
+        let text = sandbox.read(book).replacen("\"usd\":", "\"usd\":-", 1);
+        sandbox.bytes(book, text.as_bytes())
+    });
+    check("budget", "failed", |sandbox| sandbox.bytes(book, b"{\"line\":\"newer\"}\n"));
+    check("budget", "failed", |sandbox| everyone_writes(sandbox, book));
+    // What verify names, a run refuses: it can't know what was spent.
+    for damage in [b"garbage\n".to_vec(), b"{\"line\":\"newer\"}\n".to_vec()] {
+        let sandbox = lived_in().bytes(book, &damage);
+        let calls = sandbox.calls().len();
+        let (status, _, stderr) = crate::office::step(&sandbox.clone().reply("DONE"), "rd").parts();
+        assert!(status != 0 && stderr.contains("budget.jsonl"), "{status} {stderr}");
+        assert_eq!((sandbox.calls().len(), sandbox.read(book).as_bytes()), (calls, damage.as_slice()));
+    }
+    let sandbox = everyone_writes(lived_in(), book);
+    let (status, _, stderr) = crate::office::step(&sandbox.clone().reply("DONE"), "rd").parts();
+    assert!(status != 0 && stderr.contains("everyone may write"), "{status} {stderr}");
 }
 
 #[test]
@@ -176,6 +213,11 @@ fn ledger_and_records() {
         let record = first_record(&sandbox);
         sandbox.without_file(&record)
     });
+    let unreadable = verdicts(&everyone_writes(lived_in(), ledger));
+    assert!(unreadable.iter().any(|(check, verdict)| check == name && verdict != "passed"), "{unreadable:?}");
+    let (status, _, stderr) =
+        crate::office::step(&everyone_writes(lived_in(), ledger).reply("DONE"), "business").parts();
+    assert!(status != 0 && stderr.contains("everyone may write"), "{status} {stderr}");
     check(name, "failed", |sandbox| {
         let record = first_record(&sandbox);
         let text = sandbox.read(&record).replace("0.01", "0.02");
@@ -287,5 +329,5 @@ fn while_a_step_is_not_finished_revisions_are_not_run() {
 fn its_table_says_which_passed() {
     let text = done(&lived_in(), &["verify"]);
     assert!(text.contains("audit chain") && text.contains("passed") && !text.contains("failed"), "{text}");
-    assert_eq!(data(&lived_in(), &["verify"])["checks"].as_array().unwrap().len(), 21);
+    assert_eq!(data(&lived_in(), &["verify"])["checks"].as_array().unwrap().len(), 22);
 }

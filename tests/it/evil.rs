@@ -3,7 +3,7 @@
 //! `evil/answers.rs` makes the answers from a seed. Most are read, judged and planned by the library, and every effect
 //! that is planned is held against `evil/oracle.rs`, which knows the template's charter of business by heart and shares
 //! no code with what it checks. Some go through the real program, whose whole tree is compared.
-//! `HARNESS_SLOW_TESTS=1` tries 120,000 and 600 instead of a few.
+//! `HARNESS_SLOW_TESTS=1` tries 120,000 and 2,000 instead of 6,000 and 360.
 
 mod answers;
 mod oracle;
@@ -185,7 +185,7 @@ fn hostile(most: u64) -> Vec<String> {
 
 #[test]
 fn the_program_lets_none_of_them_touch_what_governs_it() {
-    let most = if is_slow() { 600 } else { 120 };
+    let most = if is_slow() { 2_000 } else { 360 };
     let sandbox = scripted(&hostile(most));
     let sandbox = (0..8).fold(sandbox, |sandbox, _| sandbox.message("business", "Note", "Hi", "Body"));
     let (before, mut sent) = (governed(&sandbox), 0);
