@@ -6,8 +6,8 @@
 
 pub mod bar;
 pub mod columns;
-pub mod page;
 mod keys;
+pub mod page;
 pub mod sink;
 pub mod table;
 pub mod wrap;

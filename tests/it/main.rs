@@ -69,6 +69,6 @@ mod stats;
 mod status;
 mod stopping;
 mod supply;
-mod ticks;
 mod terminal;
+mod ticks;
 mod tidy;
