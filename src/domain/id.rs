@@ -3,7 +3,7 @@
 //! An id made here is `<letter>-<yyyymmdd>-<hhmmss>-<six characters>`. An id taken over from a file's name may be any
 //! text of the safe alphabet below, so that it can always be a file name and never a path.
 
-use super::time::Time;
+use super::time::{Time, parse_ts};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -75,6 +75,15 @@ pub fn is_made_id(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [letter, date, time, end] = parts[..] else { return false };
     letter.len() == 1 && digits(date, 8) && digits(time, 6) && end.len() == 6 && is_id(text)
+}
+
+/// When an id was made, where it is one that [`new_id`] made.
+pub fn made_at(id: &str) -> Option<Time> {
+    if !is_made_id(id) {
+        return None;
+    }
+    let (date, time) = id[2..].split_once('-')?;
+    parse_ts(&format!("{date}T{}Z", &time[..6]))
 }
 
 /// Why a text isn't a department's name.
@@ -182,6 +191,15 @@ mod tests {
         assert!(is_made_id("m-20261118-004201-7f3k2q"));
         for name in ["todo", "m-2026-11-18", "m-20261118-004201-7f3k2", "m-20261118-004201-7f3k2q-2", ""] {
             assert!(!is_made_id(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_made_id_tells_when() {
+        let at = made_at("m-20261118-004201-7f3k2q").map(super::super::time::render_rfc3339);
+        assert_eq!(at.as_deref(), Some("2026-11-18T00:42:01Z"));
+        for none in ["todo", "m-20261318-004201-7f3k2q", "m-20261118-996201-7f3k2q"] {
+            assert_eq!(made_at(none), None, "{none}");
         }
     }
 

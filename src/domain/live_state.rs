@@ -37,7 +37,9 @@ pub struct LiveState {
     /// With ordinals, oldest first.
     pub history: Vec<(u64, String)>,
     pub decisions: Vec<String>,
+    /// The oldest of what is open, and how many files of the inbox come after them.
     pub inbox: Vec<Message>,
+    pub inbox_beyond: usize,
     /// The last messages sent, oldest first, and how many were sent before them.
     pub outbox: Vec<Message>,
     pub outbox_before: usize,
@@ -78,9 +80,12 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
     let fresh = |label: &str, text: &str| {
         if text.is_empty() { String::new() } else { fence(&moment.nonce, label, text) }
     };
-    let items: Vec<_> =
-        live.open_items().map(|message| json!({"id": message.id, "what": what(message)})).collect();
     let caps = &live.caps;
+    let items: Vec<_> = live
+        .open_items()
+        .take(caps.inbox_entries)
+        .map(|message| json!({"id": message.id, "what": what(message)}))
+        .collect();
     let values = json!({
         "dept": dept,
         "role": role.name(),
@@ -96,7 +101,7 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
         "board": "",
         "eligible": "",
         "decisions": fresh("decisions", &entries(&live.decisions, caps.decisions_entries, usize::MAX)),
-        "inbox": fresh("inbox", &entries(&live.inbox.iter().map(|message| inbox_line(message, role, moment)).collect::<Vec<_>>(), caps.inbox_entries, caps.inbox_bytes)),
+        "inbox": fresh("inbox", &inbox_text(live, role, moment)),
         "outbox": fresh("outbox", &outbox_text(live, role, moment)),
         "refusals": fresh("refusals", &refusal_text(&live.refusals, caps.refusals_entries)),
         "message": moment.message.as_ref().map(|message| fresh("message", &whole(message, caps.message_bytes))).unwrap_or_default(),
@@ -180,7 +185,17 @@ fn shorten(text: &str, most: usize) -> String {
 }
 
 /// Some lines, at most so many and so long, with a mark for the rest.
+fn inbox_text(live: &LiveState, role: Role, moment: &Moment) -> String {
+    let lines: Vec<String> = live.inbox.iter().map(|message| inbox_line(message, role, moment)).collect();
+    entries_of(&lines, lines.len() + live.inbox_beyond, live.caps.inbox_entries, live.caps.inbox_bytes)
+}
+
 fn entries(lines: &[String], most: usize, bytes: usize) -> String {
+    entries_of(lines, lines.len(), most, bytes)
+}
+
+/// The first lines of so many, and a mark that says how many are missing.
+fn entries_of(lines: &[String], all: usize, most: usize, bytes: usize) -> String {
     let mut text = String::new();
     let mut shown = 0;
     for line in lines.iter().take(most) {
@@ -191,8 +206,8 @@ fn entries(lines: &[String], most: usize, bytes: usize) -> String {
         text.push('\n');
         shown += 1;
     }
-    if shown < lines.len() {
-        text.push_str(&format!("[cut: {} more entries]\n", lines.len() - shown));
+    if shown < all {
+        text.push_str(&format!("[cut: {} more entries]\n", all - shown));
     }
     text
 }

@@ -226,8 +226,14 @@ impl Shop<'_> {
 
     /// Fresh state, with the directives and projects there are, and the mail that they hold.
     pub(super) fn load_state(&self, charter: &LoadedCharter) -> Result<Loaded> {
-        let mut loaded = self.department.load(charter, &self.settings, &self.key, (self.now)())?;
+        let now = (self.now)();
+        let mut loaded = self.department.load(charter, &self.settings, &self.key, now)?;
         self.org.add_portfolio(&mut loaded.live)?;
+        // What a paused directive holds may be all that was looked at.
+        if loaded.live.inbox_beyond > 0 && loaded.live.open_items().next().is_none() {
+            loaded = self.department.load_whole(charter, &self.settings, &self.key, now)?;
+            self.org.add_portfolio(&mut loaded.live)?;
+        }
         Ok(loaded)
     }
 

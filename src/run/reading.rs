@@ -14,6 +14,7 @@ use crate::domain::verdict::{Circumstances, Ruling, Verdict};
 use crate::store::charters::LoadedCharter;
 use crate::store::load::Loaded;
 use serde_json::Value;
+use std::borrow::Cow;
 
 impl Shop<'_> {
     /// Reads an answer in the state as it is now.
@@ -50,7 +51,7 @@ impl Shop<'_> {
         let bench = Bench {
             charter: &charter.rules,
             at: Circumstances { dept: &self.department.dept, role, provenance, receivers: Some(&receivers) },
-            inbox: &loaded.live.inbox,
+            inbox: &self.markable(loaded, at_hand.as_ref()),
             known: &loaded.live.outbox,
             at_hand: at_hand.as_ref(),
             redactor: &self.redactor,
@@ -109,7 +110,25 @@ impl Shop<'_> {
 
     /// The message at hand: an open one, or for a validator one that was sent.
     pub fn find_at_hand(&self, id: &str, loaded: &Loaded) -> Option<Message> {
-        loaded.live.inbox.iter().chain(&loaded.live.outbox).find(|message| message.id == id).cloned()
+        let found = loaded.live.inbox.iter().chain(&loaded.live.outbox).find(|message| message.id == id);
+        if found.is_some() || loaded.live.inbox_beyond == 0 {
+            return found.cloned();
+        }
+        let filed = self.department.find_in_inbox(id).ok().flatten();
+        filed.map(|filed| filed.message).filter(|message| message.status.is_open())
+    }
+
+    /// The open messages that an answer may mark: those that were looked at, and the one at hand.
+    fn markable<'a>(&self, loaded: &'a Loaded, at_hand: Option<&Message>) -> Cow<'a, [Message]> {
+        let inbox = &loaded.live.inbox;
+        let known =
+            |message: &Message| inbox.iter().chain(&loaded.live.outbox).any(|there| there.id == message.id);
+        match at_hand {
+            Some(message) if !known(message) => {
+                Cow::Owned([&inbox[..], std::slice::from_ref(message)].concat())
+            }
+            _ => Cow::Borrowed(inbox),
+        }
     }
 
     fn read_decision(&self, saved: &SavedAnswer, loaded: &Loaded) -> ReadAnswer {

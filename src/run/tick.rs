@@ -24,6 +24,9 @@ use crate::store::org::{Department, Org};
 use crate::store::wake::{Looked, Pulse};
 use std::collections::BTreeMap;
 
+/// How many messages of an inbox say how urgent a department is.
+const RANKED: usize = 512;
+
 /// Who does the work of a pulse.
 pub trait Crew {
     /// Finishes what a dead run left, and tells what expired and what a human decided. No engine is asked.
@@ -371,7 +374,11 @@ impl Tick<'_> {
         if due.len() > 1 {
             let mut ranked = Vec::new();
             for one in due {
-                let inbox = self.org.department(&one.dept)?.map(|department| department.inbox()).transpose();
+                let inbox = self
+                    .org
+                    .department(&one.dept)?
+                    .map(|department| department.inbox_oldest(RANKED))
+                    .transpose();
                 let mail = inbox.ok().flatten().unwrap_or_default().messages;
                 ranked.push((rank(mail.iter().map(|filed| &filed.message)), one));
             }

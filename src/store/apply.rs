@@ -5,7 +5,7 @@
 
 use super::breakage::Breakage;
 use super::fault::{Fault, Result, StoreError};
-use super::messages::{Filed, Place};
+use super::messages::Place;
 use super::org::{Department, Org};
 use crate::domain::digest::sha256;
 use crate::domain::id::Dept;
@@ -117,8 +117,7 @@ fn refile(department: &Department, from: &str, to: &str, before: Option<&str>, t
 }
 
 fn apply_mark(department: &Department, id: &str, mark: &Marking) -> Result<()> {
-    let mail = department.inbox_whole()?;
-    let Some(filed) = mail.into_iter().find(|filed| filed.message.id == id) else {
+    let Some(filed) = department.find_in_inbox(id)? else {
         // Not in the inbox: it was put away, by this plan or by a human.
         return match department.find_delivered(id)? {
             Some(place) if place.place == Place::Archive => {
@@ -146,11 +145,6 @@ fn apply_mark(department: &Department, id: &str, mark: &Marking) -> Result<()> {
 }
 
 impl Department {
-    /// Everything that lies in the inbox and is a message, open or not.
-    fn inbox_whole(&self) -> Result<Vec<Filed>> {
-        Ok(self.read_inbox()?.messages)
-    }
-
     /// Makes sure of what a folder holds.
     fn sync_folder(&self, folder: &str) -> Result<()> {
         if self.dir.breaks(Breakage::FoundIsSure) {

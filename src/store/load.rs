@@ -18,6 +18,8 @@ use chrono::TimeDelta;
 
 /// The largest memory or notes file that is read.
 const NOTES_MAX: u64 = 1024 * 1024;
+/// The fewest messages of an inbox that a run looks at, where there are as many.
+const DESK_LEAST: usize = 64;
 /// How much of the ledger's end is read at first, and at the most.
 const TAIL_FIRST: u64 = 64 * 1024;
 const TAIL_MOST: u64 = 1024 * 1024;
@@ -39,14 +41,52 @@ impl Department {
     /// Loads everything a step of this department needs.
     pub fn load(&self, charter: &LoadedCharter, settings: &Settings, key: &Key, now: Time) -> Result<Loaded> {
         let ledger = self.ledger_since(now - TimeDelta::days(1))?;
-        let Mail { messages, closed, unreadable } = self.inbox()?;
-        let live = self.to_live_state(charter, settings, key, &messages)?;
+        self.load_with(charter, settings, key, (self.desk(settings, key)?, ledger))
+    }
+
+    /// The same with the whole inbox, however large.
+    pub fn load_whole(
+        &self,
+        charter: &LoadedCharter,
+        settings: &Settings,
+        key: &Key,
+        now: Time,
+    ) -> Result<Loaded> {
+        let ledger = self.ledger_since(now - TimeDelta::days(1))?;
+        self.load_with(charter, settings, key, (self.inbox()?, ledger))
+    }
+
+    fn load_with(
+        &self,
+        charter: &LoadedCharter,
+        settings: &Settings,
+        key: &Key,
+        (mail, ledger): (Mail, Vec<Line>),
+    ) -> Result<Loaded> {
+        let Mail { messages, closed, unreadable, beyond } = mail;
+        let live = self.to_live_state(charter, settings, key, (&messages, beyond))?;
         Ok(Loaded { live, inbox: messages, closed, unreadable, ledger })
     }
 
     /// Loads what a prompt of this department shows, and no more of the ledger than that.
     pub fn live_state(&self, charter: &LoadedCharter, settings: &Settings, key: &Key) -> Result<LiveState> {
-        self.to_live_state(charter, settings, key, &self.inbox()?.messages)
+        let mail = self.desk(settings, key)?;
+        self.to_live_state(charter, settings, key, (&mail.messages, mail.beyond))
+    }
+
+    /// As much of the inbox, oldest first, as holds twice what a prompt shows of messages that wait for nothing: held
+    /// ones, however many, can't hide the rest.
+    fn desk(&self, settings: &Settings, key: &Key) -> Result<Mail> {
+        let enough = settings.live_state.inbox_entries.max(DESK_LEAST);
+        let mut files = enough * 2;
+        loop {
+            let mail = self.inbox_oldest(files)?;
+            let waits = |filed: &Filed| self.as_it_waits(filed, key).waits_for.is_some();
+            if mail.beyond == 0 || mail.messages.iter().filter(|filed| !waits(filed)).count() >= enough {
+                return Ok(mail);
+            }
+            files *= 4;
+        }
     }
 
     fn to_live_state(
@@ -54,7 +94,7 @@ impl Department {
         charter: &LoadedCharter,
         settings: &Settings,
         key: &Key,
-        inbox: &[Filed],
+        (inbox, inbox_beyond): (&[Filed], usize),
     ) -> Result<LiveState> {
         let text = |name: &str| Ok(self.dir.read(name, NOTES_MAX)?.map(|text| text.text).unwrap_or_default());
         let goal = match self.dir.read("goal.toml", CHARTER_MAX)? {
@@ -76,6 +116,7 @@ impl Department {
             goal,
             decisions,
             inbox: inbox.iter().map(|filed| self.as_it_waits(filed, key)).collect(),
+            inbox_beyond,
             outbox_before,
             outbox: sent.into_iter().map(|filed| filed.message).collect(),
             refusals,

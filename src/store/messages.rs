@@ -37,6 +37,8 @@ pub struct Mail {
     /// Closed, and still in the inbox because a crash came before they were put away.
     pub closed: Vec<Filed>,
     pub unreadable: Vec<Unreadable>,
+    /// How many files there are beyond those that were read.
+    pub beyond: usize,
 }
 
 /// Where a message was found.
@@ -76,22 +78,6 @@ pub struct Location {
 }
 
 impl Department {
-    /// The open messages, oldest first, and what lies among them and is none.
-    pub fn inbox(&self) -> Result<Mail> {
-        let mut mail = self.read_inbox()?;
-        let is_closed = |filed: &mut Filed| !filed.message.status.is_open();
-        mail.closed = mail.messages.extract_if(.., is_closed).collect();
-        Ok(mail)
-    }
-
-    /// Everything in the inbox; a closed message lies there for a moment before it is put away.
-    pub(super) fn read_inbox(&self) -> Result<Mail> {
-        match self.dir.find("inbox")? {
-            Some(dir) => self.read_folder(&dir, Place::Inbox),
-            None => Ok(Mail::default()),
-        }
-    }
-
     /// What was sent and has not yet been put away, oldest first.
     pub fn outbox(&self) -> Result<Mail> {
         match self.dir.find("outbox")? {
@@ -100,10 +86,14 @@ impl Department {
         }
     }
 
-    fn read_folder(&self, dir: &Dir, place: Place) -> Result<Mail> {
+    pub(super) fn read_folder(&self, dir: &Dir, place: Place) -> Result<Mail> {
+        self.read_entries(dir, place, dir.list()?)
+    }
+
+    pub(super) fn read_entries(&self, dir: &Dir, place: Place, entries: Vec<Entry>) -> Result<Mail> {
         let mut mail = Mail::default();
         let mut namer = Namer::new(self, dir, place);
-        for entry in dir.list()? {
+        for entry in entries {
             match self.read_entry(dir, &entry, &mut namer) {
                 Ok(Some(message)) => mail.messages.push(Filed { message, file: entry.name }),
                 // It went between the listing and the reading: another process handled it.
@@ -119,7 +109,12 @@ impl Department {
         Ok(mail)
     }
 
-    fn read_entry(&self, dir: &Dir, entry: &Entry, namer: &mut Namer<'_>) -> Result<Option<Message>> {
+    pub(super) fn read_entry(
+        &self,
+        dir: &Dir,
+        entry: &Entry,
+        namer: &mut Namer<'_>,
+    ) -> Result<Option<Message>> {
         let wrong = |fault: Fault| Err(StoreError::new(dir.join(&entry.name), "read", fault));
         match entry.kind {
             EntryKind::Link => return wrong(Fault::Link),
@@ -174,7 +169,7 @@ impl Department {
         Ok(Some(Filed { message, file: location.file.clone() }))
     }
 
-    fn locations_in(&self, dir: &Dir, place: Place) -> Result<Vec<Location>> {
+    pub(super) fn locations_in(&self, dir: &Dir, place: Place) -> Result<Vec<Location>> {
         let mut namer = Namer::new(self, dir, place);
         let mut locations = Vec::new();
         for entry in dir.list()?.into_iter().filter(|entry| entry.kind == EntryKind::File) {

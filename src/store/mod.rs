@@ -16,6 +16,7 @@ pub mod disk;
 pub mod engines;
 pub mod fault;
 pub mod git;
+pub mod inbox;
 pub mod jobs;
 pub mod journal;
 pub mod key;

@@ -10,47 +10,49 @@ use super::org::Department;
 use crate::domain::id::{IdKind, derived_id, is_id, is_made_id};
 use crate::domain::time::Time;
 use chrono::DateTime;
-use std::collections::BTreeSet;
 
 /// When a file was last written, to the second.
 pub fn modified(stat: &Stat) -> Time {
     DateTime::from_timestamp(stat.modified_s, 0).unwrap_or_default()
 }
 
+/// The endings of a text.
+const ENDINGS: [&str; 4] = ["markdown", "md", "text", "txt"];
+
 /// A file's name without the ending of a text.
 pub fn stem(name: &str) -> &str {
-    name.rsplit_once('.').map_or(name, |(stem, extension)| {
-        if matches!(extension, "md" | "markdown" | "txt" | "text") { stem } else { name }
-    })
+    name.rsplit_once('.').map_or(
+        name,
+        |(stem, extension)| {
+            if ENDINGS.contains(&extension) { stem } else { name }
+        },
+    )
 }
 
-/// Gives the files of one folder their ids, in the order of their names.
+/// Gives the files of one folder their ids, each by itself.
 pub struct Namer<'a> {
     department: &'a Department,
     dir: &'a Dir,
     place: Place,
-    taken: BTreeSet<String>,
     /// The months of the archive, opened when a name first needs them.
     months: Option<Vec<Dir>>,
 }
 
 impl<'a> Namer<'a> {
     pub fn new(department: &'a Department, dir: &'a Dir, place: Place) -> Namer<'a> {
-        Namer { department, dir, place, taken: BTreeSet::new(), months: None }
+        Namer { department, dir, place, months: None }
     }
 
     pub fn id_of(&mut self, name: &str, stat: &Stat) -> Result<String> {
         let stem = stem(name);
-        let free = is_id(stem) && !self.taken.contains(stem) && !self.is_used(stem, name)?;
-        let id = if free { stem.to_string() } else { derived_id(IdKind::Message, modified(stat), name) };
-        self.taken.insert(id.clone());
-        Ok(id)
+        let free = is_id(stem) && !self.is_used(stem, name)?;
+        Ok(if free { stem.to_string() } else { derived_id(IdKind::Message, modified(stat), name) })
     }
 
     /// Whether another file has the name: `todo.md` beside `todo.txt`, or a `todo.md` that was archived long ago.
     fn is_used(&mut self, stem: &str, name: &str) -> Result<bool> {
         let own = format!("{stem}.md");
-        if name != own && self.dir.stat(&own)?.is_some() {
+        if name != own && self.has_rival(stem, name)? {
             return Ok(true);
         }
         if self.place != Place::Inbox || is_made_id(stem) {
@@ -58,6 +60,17 @@ impl<'a> Namer<'a> {
         }
         for month in self.months()? {
             if month.stat(&own)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a file that comes first has the stem: the text `.md`, else the first by name.
+    fn has_rival(&self, stem: &str, name: &str) -> Result<bool> {
+        let others = ENDINGS.iter().map(|ending| format!("{stem}.{ending}")).chain([stem.to_string()]);
+        for other in others.filter(|other| other.ends_with(".md") || other.as_str() < name) {
+            if self.dir.stat(&other)?.is_some() {
                 return Ok(true);
             }
         }

@@ -41,6 +41,7 @@ mod init;
 mod injection;
 mod judged_again;
 mod limits;
+mod load;
 mod loops;
 mod man;
 mod messages;

@@ -10,6 +10,9 @@ use crate::run::stop::led_runs;
 use crate::store::charters::Standing;
 use crate::store::org::Department;
 
+/// How many files of an inbox are read; the rest is counted.
+const MAIL_READ: usize = 512;
+
 /// A department that can't be opened.
 pub fn unseen(dept: &Dept) -> DeptView {
     DeptView {
@@ -59,9 +62,9 @@ impl Look<'_> {
 
     fn mail(&mut self) {
         let dept = self.department.dept.clone();
-        match self.department.inbox() {
+        match self.department.inbox_oldest(MAIL_READ) {
             Ok(mail) => {
-                self.view.open = mail.messages.len();
+                self.view.open = mail.messages.len() + mail.beyond;
                 self.view.oldest = mail.messages.first().map(|first| first.message.created);
                 for file in mail.unreadable {
                     let what = format!("inbox/{} is not a message: {}", file.file, file.why);
