@@ -20,6 +20,7 @@ const HELP: &str = "\
 Start:
   init          Make an organisation and its departments
   demo          Watch an organisation work, in a minute
+  doctor        Try everything that has to work
 
 Talk to it:
   send          Send a message to one or more departments
@@ -35,6 +36,7 @@ Run it:
   run-director  Run one step of one role
   tick          Look at every department once, and run what is due
   config        Show or change how a department is run
+  service       Let the system's scheduler run the organisation
 
 Steer it:
   approvals     List, show, approve or reject what waits for you
@@ -58,10 +60,12 @@ See it:
   prompt        Print the prompt a director would get
   stats         Count runs, refusals, cost and tokens, day by day
   report        Write a page with pictures, to open in a browser
+  health        Show whether the organisation is well
 
 Trust it:
   verify        Check that everything on disk holds together
   recover       Finish what a dead run left
+  drill         Kill runs on purpose, and prove recovery
   commit        Commit what was written in a department
 
 Carry it:

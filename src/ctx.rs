@@ -81,11 +81,25 @@ impl Ctx {
         self.variable("HOME").map(PathBuf::from)
     }
 
+    /// Where programs keep what the user configured.
+    pub fn config_base(&self) -> Option<PathBuf> {
+        let base = self.variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        base.or_else(|| self.home().map(|home| home.join(".config")))
+    }
+
     /// Where the user's key is.
     pub fn config_folder(&self) -> Option<PathBuf> {
-        let base = self.variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let base = base.or_else(|| self.home().map(|home| home.join(".config")));
-        base.map(|base| base.join("harness"))
+        self.config_base().map(|base| base.join("harness"))
+    }
+
+    /// Where folders that are thrown away are made.
+    pub fn temporary(&self) -> PathBuf {
+        PathBuf::from(self.variable("TMPDIR").unwrap_or("/tmp"))
+    }
+
+    /// The user's number.
+    pub fn uid(&self) -> u32 {
+        rustix::process::getuid().as_raw()
     }
 
     /// The disk. Its operations are counted together, however often it is asked for.

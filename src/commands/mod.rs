@@ -11,7 +11,10 @@ mod commit;
 mod config;
 mod demo;
 mod directive;
+mod doctor;
+mod drill;
 mod gate;
+mod health;
 mod inbox;
 mod init;
 mod init_git;
@@ -31,6 +34,9 @@ mod running;
 mod runs;
 mod schema;
 mod send;
+mod service;
+mod service_status;
+mod stalled;
 mod stats;
 mod status;
 mod stop;
@@ -49,6 +55,7 @@ use app::{App, Result};
 pub enum Command {
     Init(init::InitArgs),
     Demo(demo::DemoArgs),
+    Doctor(doctor::DoctorArgs),
     Send(send::SendArgs),
     Inbox(inbox::InboxArgs),
     Outbox(inbox::OutboxArgs),
@@ -60,6 +67,7 @@ pub enum Command {
     RunDirector(run_loop::RunDirectorArgs),
     Tick(tick::TickArgs),
     Config(config::ConfigArgs),
+    Service(service::ServiceArgs),
     Charter(charter::CharterArgs),
     Approvals(approvals::ApprovalsArgs),
     Budget(budget::BudgetArgs),
@@ -79,7 +87,9 @@ pub enum Command {
     Prompt(prompt::PromptArgs),
     Stats(stats::StatsArgs),
     Report(report::ReportArgs),
+    Health(health::HealthArgs),
     Verify(verify::VerifyArgs),
+    Drill(drill::DrillArgs),
     Recover(recover::RecoverArgs),
     Commit(commit::CommitArgs),
     Schema(schema::SchemaArgs),
@@ -101,6 +111,10 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::RunDirector(args)) => run_loop::run_director(args, app),
         Some(Command::Tick(args)) => tick::run(args, app),
         Some(Command::Config(args)) => config::run(args, app),
+        Some(Command::Doctor(args)) => doctor::run(args, app),
+        Some(Command::Drill(args)) => drill::run(args, app),
+        Some(Command::Health(args)) => health::run(args, app),
+        Some(Command::Service(args)) => service::run(args, app),
         Some(Command::Questions(args)) => questions::questions(args, app),
         Some(Command::Escalations(args)) => questions::escalations(args, app),
         Some(Command::Approvals(args)) => approvals::run(args, app),

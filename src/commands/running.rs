@@ -105,6 +105,7 @@ fn busy(dept: &str, active: Option<Active>) -> CommandError {
         .hint(format!("`harness logs {dept} -f` shows it; `harness stop-loop {dept}` ends it"))
 }
 
+/// Sets a shop up for one department, and works in it.
 pub fn with_shop<T>(
     app: &App<'_>,
     order: &Order<'_>,

@@ -4,10 +4,12 @@ use super::app::{App, Result};
 use super::running::{Order, Scheduled, run_scheduled, settle_department};
 use crate::domain::event::{Event, Sink};
 use crate::domain::id::Dept;
+use crate::domain::service_unit::SERVICE_VARIABLE;
 use crate::domain::text::one_line;
 use crate::domain::wake::BACKLOG_ITERATIONS;
 use crate::error::Kind;
 use crate::run::cycle::Work;
+use crate::run::stalled::{Movement, find_stalled};
 use crate::run::tick::{Crew, Due, Ran, Report, Tick};
 use crate::run::{Effects, Slot};
 use crate::store::org::Org;
@@ -45,10 +47,32 @@ pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let pulse = org.touch_alive()?;
     let depts = departments(args, app, &org)?;
+    let mut warnings = keep_logs_small(app, &org, &depts);
     let key = || app.key().ok();
     let tick = Tick { org: &org, now: app.ctx.now(), pulse, key: &key, depts };
     let reports = tick.run(&mut InProcess { app, org: &org })?;
-    Ok(answer(args, app, &reports))
+    warnings.extend(escalate_stalled(app, &org, &reports));
+    Ok(answer(args, app, &reports).warnings(warnings))
+}
+
+/// Under a scheduler, what is said goes to logs. One that can't be kept small is no reason not to pulse.
+fn keep_logs_small(app: &App<'_>, org: &Org, depts: &[Dept]) -> Vec<String> {
+    if app.ctx.variable(SERVICE_VARIABLE).is_none() {
+        return Vec::new();
+    }
+    depts.iter().filter_map(|dept| org.rotate_log(dept).err()).map(|error| error.to_string()).collect()
+}
+
+/// A run's end is when open work may be left with nothing that moves it; a quiet tick costs nothing for that.
+fn escalate_stalled(app: &App<'_>, org: &Org, reports: &[Report]) -> Vec<String> {
+    if !reports.iter().any(|report| matches!(report.ran, Some(Ran::Ended { .. }))) {
+        return Vec::new();
+    }
+    match find_stalled(org, app.ctx.now()) {
+        Ok(Movement::Stalled(stalled)) => super::stalled::escalate(app, org, &stalled),
+        Ok(_) => Vec::new(),
+        Err(error) => vec![format!("whether work is stalled can't be seen: {error}")],
+    }
 }
 
 fn departments(args: &TickArgs, app: &App<'_>, org: &Org) -> Result<Vec<Dept>> {

@@ -7,7 +7,8 @@
 //! and guard say to each other (`link` and `orders` are its two ends), `pipe` and `lines` its output,
 //! `deadline` when its time is up. `stop` finds and ends processes, `family` tells which belong together,
 //! `orphans` are those that lost their parents, `table` is the operating system's own list of all.
-//! `interrupt` hears signals, `find` finds programs. `quick` runs a well-known tool that needs no guard.
+//! `interrupt` hears signals, `find` finds programs. `quick` runs a well-known tool that needs no guard, `tool` asks one
+//! something under a guard, `plain` starts one that the drill means to kill.
 
 #![expect(
     clippy::disallowed_methods,
@@ -26,6 +27,7 @@ mod link;
 mod orders;
 mod orphans;
 mod pipe;
+pub mod plain;
 #[cfg(target_os = "linux")]
 mod procfs;
 #[cfg(any(test, not(target_os = "linux")))]
@@ -34,6 +36,7 @@ pub mod quick;
 mod running;
 pub mod stop;
 mod table;
+pub mod tool;
 
 /// The variable whose value, a run's id, marks every process that belongs to the run.
 pub const MARK: &str = "HARNESS_RUN";

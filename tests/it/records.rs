@@ -263,5 +263,7 @@ fn two_successive_prompts_share_most_of_their_bytes() {
         steps.iter().map(|step| step["prefix_sha256"].as_str().unwrap()).collect();
     assert_eq!(hashes.len(), 1, "the stable prefix is the same in every step");
     let record = sandbox.record(steps.last().unwrap());
-    assert_eq!(key(&record, "prefix_sha256"), hashes.first().copied());
+    // A hash that could be read as a number stands in quotes.
+    let recorded = key(&record, "prefix_sha256").map(|hash| hash.trim_matches('"'));
+    assert_eq!(recorded, hashes.first().copied());
 }

@@ -1,0 +1,350 @@
+//! How the organisation is: each check passed, failed or not run. It reads, starts nothing, and repairs nothing.
+
+mod money;
+mod runs;
+
+use super::service::Host;
+use super::service::prove::{clients, engine_lists, not_there};
+use super::stalled::{Movement, Stalled, find_stalled};
+use super::stop::is_running;
+use super::verify::{Check, Verdict};
+use crate::domain::config::DirectorConfig;
+use crate::domain::health::{
+    Pulse, Standing, State, ghost_rate, judge_clock, judge_department, judge_pulse, judge_room, overall,
+};
+use crate::domain::id::Dept;
+use crate::domain::ledger::Line;
+use crate::domain::service_unit::Target;
+use crate::domain::settings::Settings;
+use crate::domain::time::{Time, parse_rfc3339};
+use crate::store::charters;
+use crate::store::fault::Result;
+use crate::store::org::{Department, Org};
+use crate::store::service::Installed;
+use std::path::PathBuf;
+
+/// More iterations than there are ghosts to look for.
+const ITERATIONS: usize = 60;
+
+/// What the checks start from.
+pub struct Clinic<'a> {
+    pub org: &'a Org,
+    pub host: &'a Host<'a>,
+    pub now: Time,
+    /// The PATH of whoever asks; the service's own is used where one is installed.
+    pub user_path: &'a str,
+    /// Where each target's unit files are.
+    pub units: &'a dyn Fn(Target) -> Option<PathBuf>,
+}
+
+/// A department's word.
+#[derive(Clone, Debug)]
+pub struct Word {
+    pub dept: Dept,
+    pub state: State,
+    pub why: String,
+}
+
+/// Everything that was looked at.
+#[derive(Clone, Debug)]
+pub struct Health {
+    pub state: State,
+    pub words: Vec<Word>,
+    pub checks: Vec<Check>,
+    pub stalled: Vec<Stalled>,
+}
+
+impl Health {
+    pub fn failed(&self) -> usize {
+        self.checks.iter().filter(|check| check.verdict == Verdict::Failed).count()
+    }
+}
+
+/// A department with what every check needs of it.
+pub(super) struct Ward {
+    department: Department,
+    config: std::result::Result<DirectorConfig, String>,
+    runs: bool,
+}
+
+pub(super) fn check(name: &str, verdict: Verdict, what: impl Into<String>) -> Check {
+    Check { name: name.to_string(), verdict, what: what.into() }
+}
+
+/// Faults fail a check; none lets it pass with the word given.
+pub(super) fn judged(name: &str, faults: Vec<String>, passed: impl Into<String>) -> Check {
+    match faults.is_empty() {
+        true => check(name, Verdict::Passed, passed),
+        false => check(name, Verdict::Failed, faults.join("; ")),
+    }
+}
+
+/// A check that could not be made is shown as such.
+pub(super) fn made(name: &str, made: Result<Check>) -> Check {
+    made.unwrap_or_else(|error| check(name, Verdict::NotRun, error.to_string()))
+}
+
+impl Clinic<'_> {
+    pub fn examine(&self) -> Result<Health> {
+        let mut wards = Vec::new();
+        for dept in self.org.departments()?.departments {
+            let Some(department) = self.org.department(&dept)? else { continue };
+            let config = department.config().map_err(|error| error.to_string());
+            let runs = is_running(&department);
+            wards.push(Ward { department, config, runs });
+        }
+        let pulse = self.pulse();
+        let words: Vec<Word> = wards.iter().map(|ward| self.word(ward, &pulse)).collect();
+        let states: Vec<State> = words.iter().map(|word| word.state).collect();
+        let settings = self.org.settings().map_err(|error| error.to_string());
+        let installed = self.org.installed();
+        let mut checks = vec![
+            self.gate(),
+            self.last_pulse(&wards, &pulse),
+            self.departments(&words, &wards),
+            self.engines(&settings, &wards, installed.as_ref().ok().and_then(Option::as_ref)),
+            self.quota(&settings, &wards),
+            self.budget(&settings, &wards),
+            runs::stale(&wards),
+            runs::journals(&wards),
+            made("ghost rate", ghosts(&wards)),
+            self.units(&wards, installed),
+            made("disk", self.disk()),
+            made("clock", self.clock(&pulse)),
+        ];
+        let (stalled, movement) = self.stalled();
+        checks.push(movement);
+        Ok(Health { state: overall(&states), words, checks, stalled })
+    }
+
+    fn pulse(&self) -> Pulse {
+        if let Err(error) = self.org.read_wake() {
+            return Pulse::Unreadable(error.to_string());
+        }
+        match self.org.read_pulse() {
+            Ok(Some(at)) => Pulse::At(at),
+            Ok(None) => Pulse::Never,
+            Err(error) => Pulse::Unreadable(error.to_string()),
+        }
+    }
+
+    fn word(&self, ward: &Ward, pulse: &Pulse) -> Word {
+        let standing = Standing {
+            auto_loop: ward.config.clone().map(|config| config.auto_loop),
+            blocked: self.what_blocks(&ward.department),
+            runs: ward.runs,
+        };
+        let (state, why) = judge_department(&standing, pulse, self.now);
+        Word { dept: ward.department.dept.clone(), state, why }
+    }
+
+    /// Why a department would not run, whatever came.
+    fn what_blocks(&self, department: &Department) -> Option<String> {
+        let gate = self.org.gate();
+        if !gate.is_open() {
+            return Some(format!("the gate is {}", gate.words()));
+        }
+        match department.blocked() {
+            Ok(Some(blocked)) => return Some(blocked.reason),
+            Err(error) => return Some(error.to_string()),
+            Ok(None) => {}
+        }
+        match department.paused() {
+            Ok(Some(paused)) => return Some(format!("paused by {}: {}", paused.by, paused.reason)),
+            Err(error) => return Some(error.to_string()),
+            Ok(None) => {}
+        }
+        if let Err(error) = department.charter() {
+            return Some(error.to_string());
+        }
+        match self.org.standing(department) {
+            Ok(charters::Standing::Accepted) => None,
+            Ok(_) => Some("its charter, playbook or prompts are not accepted".to_string()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn gate(&self) -> Check {
+        let gate = self.org.gate();
+        let verdict = if gate.is_open() { Verdict::Passed } else { Verdict::Failed };
+        check("gate", verdict, format!("{}: {}", gate.words(), gate.reason))
+    }
+
+    /// Pulses are wanted where a department is to run by itself; a long run of one stands for its pulses.
+    fn last_pulse(&self, wards: &[Ward], pulse: &Pulse) -> Check {
+        let name = "last pulse";
+        let (state, why) = judge_pulse(pulse, self.now);
+        let wanted = wards.iter().any(|ward| ward.config.as_ref().is_ok_and(|config| config.auto_loop));
+        let line = format!("{}: {why}", state.word());
+        match state {
+            State::Unreadable => check(name, Verdict::Failed, line),
+            _ if !wanted => check(name, Verdict::NotRun, "off: autoLoop is on in no department"),
+            State::Healthy => check(name, Verdict::Passed, line),
+            _ if wards.iter().any(|ward| ward.runs) => {
+                check(name, Verdict::Passed, "healthy: a run is under way")
+            }
+            _ => check(name, Verdict::Failed, line),
+        }
+    }
+
+    /// What keeps a department that should run from running. What a person paused is as it should be.
+    fn departments(&self, words: &[Word], wards: &[Ward]) -> Check {
+        let stuck = words.iter().zip(wards).filter(|(word, ward)| match word.state {
+            State::Unreadable => ward.config.is_err(),
+            State::Blocked => self.org.gate().is_open() && !self.is_paused_by_user(&ward.department),
+            _ => false,
+        });
+        let faults: Vec<String> =
+            stuck.map(|(word, _)| format!("{} is {}: {}", word.dept, word.state.word(), word.why)).collect();
+        judged("departments", faults, format!("{} can run", wards.len()))
+    }
+
+    fn is_paused_by_user(&self, department: &Department) -> bool {
+        matches!(department.blocked(), Ok(None))
+            && matches!(department.paused(), Ok(Some(paused)) if paused.by != "harness")
+    }
+
+    /// Whether every department has an engine, in the PATH of the service where one is installed.
+    fn engines(
+        &self,
+        settings: &std::result::Result<Settings, String>,
+        wards: &[Ward],
+        installed: Option<&Installed>,
+    ) -> Check {
+        let name = "engine found";
+        let settings = match settings {
+            Ok(settings) => settings,
+            Err(why) => return check(name, Verdict::Failed, why.clone()),
+        };
+        let configs: Vec<DirectorConfig> = wards.iter().filter_map(|ward| ward.config.clone().ok()).collect();
+        let lists = engine_lists(settings, &configs);
+        let path = installed.map_or(self.user_path, |installed| installed.path.as_str());
+        let (mut found, mut missing, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+        for client in clients(settings, &lists) {
+            match (client.find(path), client.find(self.user_path)) {
+                (Some(program), _) => found.push(format!("{} ({})", client.name, program.display())),
+                (None, Some(program)) => {
+                    faults.push(format!(
+                        "{} is {}, and not in the service's PATH",
+                        client.name,
+                        program.display()
+                    ));
+                }
+                (None, None) => {
+                    let check = not_there(&client, &lists);
+                    let list = if check.verdict == Verdict::Failed { &mut faults } else { &mut missing };
+                    list.push(format!("{}: {}", client.name, check.what));
+                }
+            }
+        }
+        match (faults.is_empty(), missing.is_empty(), found.is_empty()) {
+            (false, ..) => check(name, Verdict::Failed, faults.join("; ")),
+            (true, false, _) => check(name, Verdict::NotRun, missing.join("; ")),
+            (true, true, false) => check(name, Verdict::Passed, found.join(", ")),
+            (true, true, true) => check(name, Verdict::Passed, "no department asks a program"),
+        }
+    }
+
+    fn units(&self, wards: &[Ward], installed: Result<Option<Installed>>) -> Check {
+        let name = "departments without a unit";
+        let installed = match installed {
+            Ok(Some(installed)) => installed,
+            Ok(None) => return check(name, Verdict::NotRun, "off: no service is installed"),
+            Err(error) => return check(name, Verdict::Failed, error.to_string()),
+        };
+        let Some(target) = Target::parse(&installed.target) else {
+            return check(
+                name,
+                Verdict::Failed,
+                format!("service.json names the target `{}`", installed.target),
+            );
+        };
+        let Ok(root) = self.org.real_root() else {
+            return check(name, Verdict::NotRun, "the root can't be found");
+        };
+        let folder = (self.units)(target).unwrap_or_default();
+        let host = self.host.with_units(folder);
+        match host.departments_with_units(target, &root.display().to_string()) {
+            Err(error) => check(name, Verdict::NotRun, error.message),
+            Ok(with) => {
+                let without: Vec<String> = wards
+                    .iter()
+                    .map(|ward| &ward.department.dept)
+                    .filter(|dept| !with.contains(dept))
+                    .map(ToString::to_string)
+                    .collect();
+                match without.is_empty() {
+                    true => check(
+                        name,
+                        Verdict::Passed,
+                        format!("{} has a unit for each of {}", target.name(), wards.len()),
+                    ),
+                    false => check(
+                        name,
+                        Verdict::Failed,
+                        format!("{}: `harness service install` makes them", without.join(", ")),
+                    ),
+                }
+            }
+        }
+    }
+
+    fn disk(&self) -> Result<Check> {
+        Ok(match judge_room(self.org.room()?) {
+            Ok(said) => check("disk", Verdict::Passed, said),
+            Err(why) => check("disk", Verdict::Failed, why),
+        })
+    }
+
+    fn clock(&self, pulse: &Pulse) -> Result<Check> {
+        let mut written = Vec::new();
+        written.extend(self.org.last_audited()?.map(|at| ("the audit", at)));
+        if let Pulse::At(at) = pulse {
+            written.push(("the last pulse", *at));
+        }
+        written.extend(parse_rfc3339(&self.org.gate().at).map(|at| ("the gate", at)));
+        Ok(match judge_clock(self.now, &written) {
+            Ok(said) => check("clock", Verdict::Passed, said),
+            Err(why) => check("clock", Verdict::Failed, why),
+        })
+    }
+
+    fn stalled(&self) -> (Vec<Stalled>, Check) {
+        let name = "stalled";
+        match find_stalled(self.org, self.now) {
+            Err(error) => (Vec::new(), check(name, Verdict::NotRun, error.to_string())),
+            Ok(Movement::NothingOpen) => {
+                (Vec::new(), check(name, Verdict::Passed, "no directive and no task is open"))
+            }
+            Ok(Movement::Moves(why)) => (Vec::new(), check(name, Verdict::Passed, why)),
+            Ok(Movement::Stalled(stalled)) => {
+                let named: Vec<String> = stalled
+                    .iter()
+                    .take(10)
+                    .map(|one| {
+                        format!("{} {} ({}), last touched by {}", one.what, one.id, one.title, one.dept)
+                    })
+                    .collect();
+                let what = format!(
+                    "{} open, and nothing anywhere is open, waiting or scheduled: {}",
+                    stalled.len(),
+                    named.join("; ")
+                );
+                (stalled, check(name, Verdict::Failed, what))
+            }
+        }
+    }
+}
+
+fn ghosts(wards: &[Ward]) -> Result<Check> {
+    let mut lines: Vec<Line> = Vec::new();
+    for ward in wards {
+        lines.extend(ward.department.ledger_tail(0, ITERATIONS)?);
+    }
+    let rate = ghost_rate(&lines);
+    Ok(match (rate.steps, rate.is_too_high()) {
+        (0, _) => check("ghost rate", Verdict::NotRun, "nobody has decided anything yet"),
+        (_, true) => check("ghost rate", Verdict::Failed, rate.to_string()),
+        (_, false) => check("ghost rate", Verdict::Passed, rate.to_string()),
+    })
+}

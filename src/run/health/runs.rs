@@ -1,0 +1,49 @@
+//! Runs that died without anybody having put that right, and plans that wait for it.
+
+use super::{Ward, judged};
+use crate::run::stop::led_runs;
+use crate::run::verify::Check;
+
+/// A run whose process is gone and that nobody recovered. How long a run takes proves nothing.
+pub fn stale(wards: &[Ward]) -> Check {
+    let (mut faults, mut alive) = (Vec::new(), 0);
+    for ward in wards {
+        let dept = &ward.department.dept;
+        match led_runs(&ward.department) {
+            Err(error) => faults.push(error.to_string()),
+            Ok(led) => {
+                let (living, dead): (Vec<_>, Vec<_>) =
+                    led.into_iter().partition(|led| led.process.is_alive());
+                alive += living.len();
+                faults
+                    .extend(dead.iter().map(|led| {
+                        format!("{dept}: {} died; `harness recover {dept}` finishes it", led.run)
+                    }));
+            }
+        }
+    }
+    judged("stale runs", faults, format!("{alive} runs, all alive"))
+}
+
+/// Entries of a journal that no living run works on.
+pub fn journals(wards: &[Ward]) -> Check {
+    let mut faults = Vec::new();
+    for ward in wards.iter().filter(|ward| !ward.runs) {
+        let dept = &ward.department.dept;
+        let listed = ward
+            .department
+            .dir
+            .find(".harness/journal")
+            .and_then(|dir| dir.map(|dir| dir.list()).transpose());
+        match listed {
+            Ok(None) => {}
+            Ok(Some(entries)) if entries.is_empty() => {}
+            Ok(Some(entries)) => faults.push(format!(
+                "{dept}: {} entries wait; `harness recover {dept}` finishes them",
+                entries.len()
+            )),
+            Err(error) => faults.push(error.to_string()),
+        }
+    }
+    judged("unfinished journals", faults, "nothing is half done")
+}
