@@ -1,7 +1,7 @@
 //! `harness approvals list|show|approve|reject`: what waits for a human's word.
 
 use super::app::{App, Result};
-use super::requests::{FoundRequest, all, find, resolve};
+use super::requests::{FoundRequest, all, find, preview, resolve};
 use crate::domain::request::{RequestKind, RequestStatus};
 use crate::domain::text::{one_line, visible};
 use crate::domain::time::{parse_rfc3339, render_age, render_local};
@@ -54,6 +54,9 @@ struct ApproveArgs {
     /// A word to the director
     #[arg(long, value_name = "TEXT", default_value = "approved")]
     why: String,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Reject one: it is not carried out, and the director is told why
@@ -64,6 +67,9 @@ struct RejectArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     why: String,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn run(args: &ApprovalsArgs, app: &App<'_>) -> Result<Answer> {
@@ -72,7 +78,9 @@ pub fn run(args: &ApprovalsArgs, app: &App<'_>) -> Result<Answer> {
         None => list(&ListArgs { all: false }, app),
         Some(Verb::List(args)) => list(args, app),
         Some(Verb::Show(args)) => show(args, app),
+        Some(Verb::Approve(args)) if args.dry_run => try_out(app, &args.id, RequestStatus::Approved),
         Some(Verb::Approve(args)) => decide(app, &args.id, RequestStatus::Approved, &args.why),
+        Some(Verb::Reject(args)) if args.dry_run => try_out(app, &args.id, RequestStatus::Rejected),
         Some(Verb::Reject(args)) => decide(app, &args.id, RequestStatus::Rejected, &args.why),
     }
 }
@@ -169,6 +177,15 @@ fn render(app: &App<'_>, one: &FoundRequest) -> Result<String> {
         text.push_str(&format!("\n{} at {at} by {by}: {}\n", request.status, one_line(why, 300)));
     }
     Ok(text)
+}
+
+fn try_out(app: &App<'_>, id: &str, status: RequestStatus) -> Result<Answer> {
+    app.require_human("approvals")?;
+    let org = app.org()?;
+    let one = find(app, &org, KIND, id)?;
+    let (id, what) = (&one.request.id, preview(app, &org, &one, status)?);
+    let data = json!({"id": id, "dept": one.department.dept, "status": status.name(), "what": what, "dry_run": true});
+    Ok(Answer::new("harness.approval/1", data, format!("{id}: {what}\n")))
 }
 
 fn decide(app: &App<'_>, id: &str, status: RequestStatus, why: &str) -> Result<Answer> {

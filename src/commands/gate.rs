@@ -24,7 +24,7 @@ enum Verb {
     /// Close it
     Disable(WhyArgs),
     /// Open it
-    Enable,
+    Enable(EnableArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,25 @@ struct WhyArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     why: String,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct EnableArgs {
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What the gate is to be.
+struct Order<'a> {
+    verb: &'static str,
+    state: GateState,
+    why: &'a str,
+    dry_run: bool,
+    undo: &'static str,
 }
 
 pub fn run(args: &GateArgs, app: &App<'_>) -> Result<Answer> {
@@ -41,10 +60,23 @@ pub fn run(args: &GateArgs, app: &App<'_>) -> Result<Answer> {
             let open = app.org()?.gate().is_open();
             show(app, if open { 0 } else { 3 })
         }
-        Verb::Trip(why) => set(app, "trip", GateState::Tripped, &why.why),
-        Verb::Disable(why) => set(app, "disable", GateState::Disabled, &why.why),
-        Verb::Enable => set(app, "enable", GateState::Enabled, "enabled by hand"),
+        Verb::Trip(args) => set(app, &closing("trip", GateState::Tripped, args)),
+        Verb::Disable(args) => set(app, &closing("disable", GateState::Disabled, args)),
+        Verb::Enable(args) => set(
+            app,
+            &Order {
+                verb: "enable",
+                state: GateState::Enabled,
+                why: "enabled by hand",
+                dry_run: args.dry_run,
+                undo: "harness gate disable --why TEXT",
+            },
+        ),
     }
+}
+
+fn closing<'a>(verb: &'static str, state: GateState, args: &'a WhyArgs) -> Order<'a> {
+    Order { verb, state, why: &args.why, dry_run: args.dry_run, undo: "harness gate enable" }
 }
 
 fn show(app: &App<'_>, exit: u8) -> Result<Answer> {
@@ -62,13 +94,20 @@ fn json_of(gate: &Gate) -> serde_json::Value {
     json!({"state": gate.state, "open": gate.is_open(), "reason": gate.reason, "by": gate.by, "at": gate.at})
 }
 
-fn set(app: &App<'_>, verb: &str, state: GateState, why: &str) -> Result<Answer> {
+fn set(app: &App<'_>, order: &Order<'_>) -> Result<Answer> {
+    let Order { verb, why, .. } = order;
     app.require_human(&format!("gate {verb}"))?;
     if why.trim().is_empty() {
         return Err(CommandError::new(Kind::Usage, "say why: `--why TEXT`"));
     }
     let org = app.org()?;
-    let gate = Gate::new(state, why.trim(), "user", app.ctx.now());
+    let gate = Gate::new(order.state, why.trim(), "user", app.ctx.now());
+    if order.dry_run {
+        let mut data = json_of(&gate);
+        data["dry_run"] = json!(true);
+        let text = format!("Would be {}; is {}", text_of(&gate).trim_end(), text_of(&org.gate()));
+        return Ok(Answer::new("harness.gate/1", data, text));
+    }
     // Closing comes before everything else; opening is written down first.
     if gate.is_open() {
         app.audit(&org, "gate", &format!("{verb}: {why}"))?;
@@ -77,5 +116,6 @@ fn set(app: &App<'_>, verb: &str, state: GateState, why: &str) -> Result<Answer>
         org.write_gate(&gate)?;
         app.audit(&org, "gate", &format!("{verb}: {why}"))?;
     }
-    Ok(Answer::new("harness.gate/1", json_of(&gate), text_of(&gate)))
+    let text = format!("{}To undo: {}\n", text_of(&gate), order.undo);
+    Ok(Answer::new("harness.gate/1", json_of(&gate), text))
 }

@@ -44,9 +44,17 @@ struct Which {
     /// Every department
     #[arg(long)]
     all: bool,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 impl Which {
+    /// As they stand on the command line.
+    fn words(&self) -> &str {
+        self.dept.as_deref().unwrap_or("--all")
+    }
+
     fn departments(&self, app: &App<'_>, org: &Org) -> Result<Vec<Department>> {
         if let Some(name) = &self.dept {
             return Ok(vec![app.department(org, name)?]);
@@ -67,11 +75,15 @@ pub fn pause(args: &PauseArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let departments = args.which.departments(app, &org)?;
     let names: Vec<String> = departments.iter().map(|department| department.dept.to_string()).collect();
+    if args.which.dry_run {
+        let text = format!("Would pause: {}.\n", names.join(", "));
+        return Ok(Answer::new("harness.pause/1", json!({"paused": names, "dry_run": true}), text));
+    }
     app.audit(&org, "pause", &format!("{}: {}", names.join(", "), args.why))?;
     for department in &departments {
         department.pause(&render_rfc3339(app.ctx.now()), "user", args.why.trim())?;
     }
-    let text = format!("Paused: {}. To undo: harness resume\n", names.join(", "));
+    let text = format!("Paused: {}. To undo: harness resume {}\n", names.join(", "), args.which.words());
     Ok(Answer::new("harness.pause/1", json!({"paused": names}), text))
 }
 
@@ -80,6 +92,10 @@ pub fn resume(args: &ResumeArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let departments = args.which.departments(app, &org)?;
     let names: Vec<String> = departments.iter().map(|department| department.dept.to_string()).collect();
+    if args.which.dry_run {
+        let text = format!("Would let run again: {}.\n", names.join(", "));
+        return Ok(Answer::new("harness.resume/1", json!({"resumed": names, "dry_run": true}), text));
+    }
     app.audit(&org, "resume", &names.join(", "))?;
     for department in &departments {
         department.resume()?;
@@ -87,6 +103,10 @@ pub fn resume(args: &ResumeArgs, app: &App<'_>) -> Result<Answer> {
     Ok(Answer::new(
         "harness.resume/1",
         json!({"resumed": names}),
-        format!("May run again: {}.\n", names.join(", ")),
+        format!(
+            "May run again: {}. To undo: harness pause {} --why TEXT\n",
+            names.join(", "),
+            args.which.words()
+        ),
     ))
 }

@@ -1,7 +1,7 @@
 //! `harness questions` and `harness escalations`: what directors asked, and what they handed over.
 
 use super::app::{App, Result};
-use super::requests::{FoundRequest, all, find, resolve};
+use super::requests::{FoundRequest, all, find, preview, resolve};
 use crate::domain::request::{RequestKind, RequestStatus};
 use crate::domain::text::one_line;
 use crate::domain::time::render_age;
@@ -54,6 +54,9 @@ struct AnswerArgs {
     /// The answer; one of the options or any text
     #[arg(value_name = "TEXT")]
     text: String,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -63,12 +66,16 @@ struct ResolveArgs {
     /// What you decided, for the director
     #[arg(long, value_name = "TEXT")]
     why: String,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn questions(args: &QuestionsArgs, app: &App<'_>) -> Result<Answer> {
     match &args.verb {
         None => list(app, RequestKind::Question, false),
         Some(QuestionVerb::List(args)) => list(app, RequestKind::Question, args.all),
+        Some(QuestionVerb::Answer(args)) if args.dry_run => try_out(app, RequestKind::Question, &args.id),
         Some(QuestionVerb::Answer(args)) => close(app, RequestKind::Question, &args.id, &args.text),
     }
 }
@@ -77,6 +84,9 @@ pub fn escalations(args: &EscalationsArgs, app: &App<'_>) -> Result<Answer> {
     match &args.verb {
         None => list(app, RequestKind::Escalation, false),
         Some(EscalationVerb::List(args)) => list(app, RequestKind::Escalation, args.all),
+        Some(EscalationVerb::Resolve(args)) if args.dry_run => {
+            try_out(app, RequestKind::Escalation, &args.id)
+        }
         Some(EscalationVerb::Resolve(args)) => close(app, RequestKind::Escalation, &args.id, &args.why),
     }
 }
@@ -127,6 +137,24 @@ fn to_json(one: &FoundRequest) -> Value {
     })
 }
 
+fn try_out(app: &App<'_>, kind: RequestKind, id: &str) -> Result<Answer> {
+    app.require_human(kind.folder())?;
+    let org = app.org()?;
+    let one = find(app, &org, kind, id)?;
+    let (status, schema) = closed(kind);
+    let (id, what) = (&one.request.id, preview(app, &org, &one, status)?);
+    let data = json!({"id": id, "dept": one.department.dept, "status": status.name(), "what": what, "dry_run": true});
+    Ok(Answer::new(schema, data, format!("{id}: {what}\n")))
+}
+
+/// What it is when it is closed, and the schema that says so.
+fn closed(kind: RequestKind) -> (RequestStatus, &'static str) {
+    match kind {
+        RequestKind::Question => (RequestStatus::Answered, "harness.question/1"),
+        _ => (RequestStatus::Resolved, "harness.escalation/1"),
+    }
+}
+
 fn close(app: &App<'_>, kind: RequestKind, id: &str, text: &str) -> Result<Answer> {
     app.require_human(kind.folder())?;
     if text.trim().is_empty() {
@@ -134,11 +162,9 @@ fn close(app: &App<'_>, kind: RequestKind, id: &str, text: &str) -> Result<Answe
     }
     let org = app.org()?;
     let one = find(app, &org, kind, id)?;
-    let status =
-        if kind == RequestKind::Question { RequestStatus::Answered } else { RequestStatus::Resolved };
+    let (status, schema) = closed(kind);
     let what = resolve(app, &org, kind, &one, status, text)?;
     let data =
         json!({"id": one.request.id, "dept": one.department.dept, "status": status.name(), "what": what});
-    let schema = if kind == RequestKind::Question { "harness.question/1" } else { "harness.escalation/1" };
     Ok(Answer::new(schema, data, format!("{}: {what}\n", one.request.id)))
 }

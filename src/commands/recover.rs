@@ -4,6 +4,9 @@ use super::app::{App, Result};
 use super::running::{Order, recover_department};
 use crate::run::Effects;
 use crate::run::cycle::Work;
+use crate::run::stop::is_running;
+use crate::store::journal::Journal;
+use crate::store::org::{Department, Org};
 use crate::ui::Answer;
 use crate::ui::sink::Progress;
 use serde_json::json;
@@ -24,12 +27,18 @@ pub struct RecoverArgs {
     /// Let it run again after a plan was set aside
     #[arg(long)]
     unblock: bool,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn run(args: &RecoverArgs, app: &App<'_>) -> Result<Answer> {
     app.require_human("recover")?;
     let org = app.org()?;
     let department = app.department(&org, &args.dept)?;
+    if args.dry_run {
+        return show(args, app, &org, &department);
+    }
     app.audit(&org, "recover", &args.dept)?;
     if args.unblock {
         department.unblock()?;
@@ -47,4 +56,23 @@ pub fn run(args: &RecoverArgs, app: &App<'_>) -> Result<Answer> {
         _ => format!("{}: recovered.\n", args.dept),
     };
     Ok(Answer::new("harness.recover/1", json!({"dept": args.dept, "done": lines}), text))
+}
+
+/// What a dead run left, as far as it can be seen without touching it.
+fn show(args: &RecoverArgs, app: &App<'_>, org: &Org, department: &Department) -> Result<Answer> {
+    let (entries, strange) = Journal::of(org, department, &app.key()?)?.entries()?;
+    let mut left: Vec<String> =
+        entries.iter().map(|entry| format!("would finish {}", entry.file())).collect();
+    left.extend(strange.iter().map(|file| format!("would set {file} aside in quarantine")));
+    if let Some(active) = department.active()?.filter(|_| !is_running(department)) {
+        left.push(format!("would end what is left of {} and record it as killed", active.run));
+    }
+    if args.unblock && department.blocked()?.is_some() {
+        left.push("would let the department run again".to_string());
+    }
+    let text = match left.len() {
+        0 => format!("{}: nothing is left to finish.\n", args.dept),
+        _ => left.iter().map(|line| format!("{}: {line}\n", args.dept)).collect(),
+    };
+    Ok(Answer::new("harness.recover/1", json!({"dept": args.dept, "left": left, "dry_run": true}), text))
 }

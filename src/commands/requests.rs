@@ -3,8 +3,10 @@
 use super::app::{App, Result};
 use super::running::{Order, settle_department};
 use crate::domain::id::{Match, match_id};
+use crate::domain::message::Provenance;
 use crate::domain::request::{Request, RequestKind, RequestStatus, Resolution};
 use crate::domain::text::one_line;
+use crate::domain::verdict::{Circumstances, Verdict, judge_action, role_of};
 use crate::error::{CommandError, Kind};
 use crate::run::Effects;
 use crate::run::cycle::Work;
@@ -71,6 +73,57 @@ pub fn find(app: &App<'_>, org: &Org, kind: RequestKind, wanted: &str) -> Result
     }
 }
 
+/// How a request stands before it is resolved.
+enum Before {
+    Open,
+    /// Resolved so, and something came in between: it is carried out now.
+    Waits,
+    CarriedOut,
+}
+
+fn before(app: &App<'_>, one: &FoundRequest, status: RequestStatus) -> Result<Before> {
+    let request = &one.request;
+    let id = &request.id;
+    if request.status == status {
+        return Ok(if request.is_told() { Before::CarriedOut } else { Before::Waits });
+    }
+    if request.status != RequestStatus::Pending {
+        let since = request.text("resolved_at").unwrap_or("then");
+        let what = format!("`{id}` is {} since {since}", request.status);
+        return Err(CommandError::failed(what).code("resolved").hint("a resolution is never changed"));
+    }
+    if request.is_expired(app.ctx.now()) {
+        let expires = request.text("expires").unwrap_or_default();
+        return Err(CommandError::failed(format!("`{id}` expired at {expires}")).code("expired"));
+    }
+    Ok(Before::Open)
+}
+
+/// What resolving a request would come to. Nothing is touched.
+pub fn preview(app: &App<'_>, org: &Org, one: &FoundRequest, status: RequestStatus) -> Result<String> {
+    match before(app, one, status)? {
+        Before::CarriedOut => return Ok(format!("was {status} already")),
+        Before::Waits => return Ok(format!("is {status}, and would be settled now")),
+        Before::Open => {}
+    }
+    let Ok(action) = one.request.action() else { return Ok(format!("would be {status}")) };
+    if status != RequestStatus::Approved {
+        return Ok(format!("would be {status}; nothing of it would be carried out"));
+    }
+    let charter = super::charter::load(&one.department)?;
+    let receivers = |name: &str, kind: &str| org.receiver(name, kind);
+    let role = role_of(one.request.text("action").unwrap_or_default());
+    let (dept, provenance) = (&one.department.dept, Provenance::Department);
+    let at = Circumstances { dept, role, provenance, receivers: Some(&receivers) };
+    let ruling = judge_action(&charter.rules, &action, &at);
+    Ok(match ruling.verdict {
+        Verdict::Refuse => {
+            format!("would be {status}, but today's rules refuse it: {} ({})", ruling.message, ruling.code)
+        }
+        _ => format!("would be {status} and carried out"),
+    })
+}
+
 /// Resolves a request, and carries out what follows where the department is free. Says what became of it.
 pub fn resolve(
     app: &App<'_>,
@@ -81,24 +134,10 @@ pub fn resolve(
     why: &str,
 ) -> Result<String> {
     let (id, dept) = (&one.request.id, &one.department.dept);
-    if one.request.status != RequestStatus::Pending {
-        if one.request.status == status && one.request.is_told() {
-            return Ok(format!("was {status} already"));
-        }
-        // Resolved, and something came in between: it is carried out now.
-        if one.request.status == status {
-            return carry_out(app, dept.as_str(), id, status);
-        }
-        let what = format!(
-            "`{id}` is {} since {}",
-            one.request.status,
-            one.request.text("resolved_at").unwrap_or("then")
-        );
-        return Err(CommandError::failed(what).code("resolved").hint("a resolution is never changed"));
-    }
-    if one.request.is_expired(app.ctx.now()) {
-        let expires = one.request.text("expires").unwrap_or_default();
-        return Err(CommandError::failed(format!("`{id}` expired at {expires}")).code("expired"));
+    match before(app, one, status)? {
+        Before::CarriedOut => return Ok(format!("was {status} already")),
+        Before::Waits => return carry_out(app, dept.as_str(), id, status),
+        Before::Open => {}
     }
     app.audit(org, kind.folder(), &format!("{id} of {dept}: {status}: {why}"))?;
     let key = app.key()?;

@@ -5,7 +5,7 @@ use crate::domain::gate::{Gate, GateState};
 use crate::domain::time::{parse_rfc3339, render_age};
 use crate::error::CommandError;
 use crate::run::stop::{Stopped, led_runs, stop_department};
-use crate::store::org::Org;
+use crate::store::org::{Department, Org};
 use crate::ui::Answer;
 use crate::ui::table::render_table;
 use serde_json::json;
@@ -32,6 +32,9 @@ pub struct ActiveRunsArgs {}
 pub struct StopLoopArgs {
     /// The department
     dept: String,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Stop everything, and prove it
@@ -49,6 +52,9 @@ pub struct StopAllArgs {
     /// Why, for the gate and the audit
     #[arg(long, value_name = "TEXT", default_value = "stop-all")]
     why: String,
+    /// Say what would happen, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn active_runs(_args: &ActiveRunsArgs, app: &App<'_>) -> Result<Answer> {
@@ -81,6 +87,12 @@ pub fn stop_loop(args: &StopLoopArgs, app: &App<'_>) -> Result<Answer> {
     app.require_human("stop-loop")?;
     let org = app.org()?;
     let department = app.department(&org, &args.dept)?;
+    if args.dry_run {
+        let runs = alive(&department)?;
+        let text = format!("Would stop in {}: {}.\n", args.dept, listed(&runs));
+        let data = json!({"dept": args.dept, "runs": runs, "dry_run": true});
+        return Ok(Answer::new("harness.stop-loop/1", data, text));
+    }
     app.audit(&org, "stop-loop", &args.dept)?;
     let stopped = stop_department(&department)?;
     let text = match &stopped.run {
@@ -90,6 +102,34 @@ pub fn stop_loop(args: &StopLoopArgs, app: &App<'_>) -> Result<Answer> {
     let data = json!({"dept": args.dept, "run": stopped.run, "left": stopped.left});
     prove(&args.dept, &stopped)?;
     Ok(Answer::new("harness.stop-loop/1", data, text))
+}
+
+/// The runs of a department that are alive.
+fn alive(department: &Department) -> Result<Vec<String>> {
+    let led = led_runs(department)?.into_iter();
+    Ok(led.filter(|led| led.process.is_alive()).map(|led| led.run).collect())
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "nothing".to_string() } else { names.join(", ") }
+}
+
+/// What `stop-all` would end and turn off.
+fn show_all(org: &Org) -> Result<Answer> {
+    let (mut runs, mut loops) = (Vec::new(), Vec::new());
+    for dept in org.departments()?.departments {
+        let Some(department) = org.department(&dept)? else { continue };
+        runs.extend(alive(&department)?);
+        if department.config().is_ok_and(|config| config.auto_loop) {
+            loops.push(dept.to_string());
+        }
+    }
+    let text = format!(
+        "Would trip the gate, stop {}, and turn autoLoop off in {}.\n",
+        listed(&runs),
+        listed(&loops)
+    );
+    Ok(Answer::new("harness.stop-all/1", json!({"runs": runs, "loops": loops, "dry_run": true}), text))
 }
 
 /// Non-zero, with names, where something is left or could not be looked for.
@@ -112,6 +152,9 @@ fn prove(dept: &str, stopped: &Stopped) -> Result<()> {
 pub fn stop_all(args: &StopAllArgs, app: &App<'_>) -> Result<Answer> {
     app.require_human("stop-all")?;
     let org = app.org()?;
+    if args.dry_run {
+        return show_all(&org);
+    }
     org.write_gate(&Gate::new(GateState::Tripped, &args.why, "user", app.ctx.now()))?;
     app.audit(&org, "stop-all", &args.why)?;
     let mut text = "Gate: tripped (closed)\n".to_string();

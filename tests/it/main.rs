@@ -31,6 +31,7 @@ mod demo;
 mod desk;
 mod directives;
 mod doctor;
+mod dry_runs;
 mod engines;
 mod evil;
 mod fake;
