@@ -56,16 +56,14 @@ impl Shop<'_> {
     /// Pauses a department that spends and changes nothing.
     pub(super) fn check_spending(&self) -> Result<()> {
         let runs = self.last_runs()?;
-        let idle: Vec<&RunLine> = runs
-            .iter()
-            .filter(|run| run.counted_usd > 0.0)
-            .take_while(|run| !run.changed)
-            .take(IDLE_SPENDING)
-            .collect();
-        if idle.len() < IDLE_SPENDING || self.department.paused()?.is_some() {
+        let idle: Vec<&RunLine> =
+            runs.iter().filter(|run| run.counted_usd > 0.0).take_while(|run| !run.changed).collect();
+        // Whoever lets it run again gives it as many runs again, and not one.
+        let again = !idle.is_empty() && idle.len().is_multiple_of(IDLE_SPENDING);
+        if !again || self.department.paused()?.is_some() {
             return Ok(());
         }
-        let usd: f64 = idle.iter().map(|run| run.counted_usd).sum();
+        let usd: f64 = idle.iter().take(IDLE_SPENDING).map(|run| run.counted_usd).sum();
         let reason = format!("{IDLE_SPENDING} runs in a row spent {usd:.2} USD and changed nothing");
         let now = render_rfc3339((self.now)());
         self.department.pause(&now, "harness", &reason)?;

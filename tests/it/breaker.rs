@@ -64,6 +64,20 @@ fn five_runs_that_spend_and_change_nothing_pause_a_department_once() {
 }
 
 #[test]
+fn resumed_it_may_try_as_often_again() {
+    let sandbox = office();
+    (0..5).for_each(|_| idle(&sandbox, "rd"));
+    for escalations in 1..3 {
+        assert_eq!(names(&sandbox, "org-rd/escalations").len(), escalations);
+        sandbox.start(&["resume", "rd"]).finish().any_stdout();
+        (0..4).for_each(|_| idle(&sandbox, "rd"));
+        assert!(!sandbox.exists("org-rd/.harness/paused.json"));
+        idle(&sandbox, "rd");
+        assert!(sandbox.exists("org-rd/.harness/paused.json"));
+    }
+}
+
+#[test]
 fn three_departments_paused_within_an_hour_trip_the_gate() {
     let sandbox = office();
     for dept in ["rd", "marketing"] {
