@@ -7,17 +7,17 @@
 //!
 //! The short form takes a sample where the whole would take minutes; `HARNESS_SLOW_TESTS=1` takes everything.
 
-mod books;
+pub mod books;
 mod breakages;
 mod errors;
 mod facts;
 mod kills;
-mod model;
+pub mod model;
 mod power;
 mod processes;
 mod proof;
 mod stage;
-mod tree;
+pub mod tree;
 
 /// Whether everything is to be tried, and not a sample.
 fn is_slow() -> bool {

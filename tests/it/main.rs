@@ -70,6 +70,7 @@ mod scenarios;
 mod schema;
 mod service;
 mod snapshot;
+mod soak;
 mod stats;
 mod status;
 mod stopping;
