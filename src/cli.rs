@@ -35,6 +35,10 @@ Run it:
   run-loop      Run a department until its mail is handled
   run-director  Run one step of one role
   tick          Look at every department once, and run what is due
+  watch         Run what is due, here and now, until interrupted
+  schedule      List, add or remove what a department does at set times
+  event         Tell departments that something happened
+  schedulers    List how departments are run by themselves, and when each is due
   config        Show or change how a department is run
   service       Let the system's scheduler run the organisation
 
@@ -53,6 +57,7 @@ Steer it:
 
 See it:
   status        Show how the organisation is
+  why           Show why a department runs or doesn't
   logs          Show the running step's output
   runs          List runs, or show one with its steps
   active-runs   List what runs now

@@ -66,6 +66,13 @@ impl Ctx {
         std::env::current_exe()
     }
 
+    /// What a process started beside this one gets beside the environment: in tests a seed of its own.
+    pub fn sibling_variables(&self, index: usize) -> Vec<(String, String)> {
+        let seed = self.seed.as_ref().map(Cell::get);
+        let other = |seed: u64| seed.wrapping_add(1_000_003 * (index as u64 + 1)).to_string();
+        seed.map(|seed| ("HARNESS_TEST_SEED".to_string(), other(seed))).into_iter().collect()
+    }
+
     /// A variable; empty counts as not set.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
@@ -74,6 +81,14 @@ impl Ctx {
     /// Whether this process was started inside a run. Set at all counts, whatever the value.
     pub fn inside_run(&self) -> bool {
         self.inside_run
+    }
+
+    /// The name of this machine's zone in the tz database; UTC where it can't be told.
+    pub fn timezone(&self) -> String {
+        let is_zone = |name: &str| name.parse::<chrono_tz::Tz>().is_ok();
+        let named = self.variable("TZ").map(|name| name.trim_start_matches(':').to_string());
+        let found = named.filter(|name| is_zone(name)).or_else(|| iana_time_zone::get_timezone().ok());
+        found.filter(|name| is_zone(name)).unwrap_or_else(|| "UTC".to_string())
     }
 
     /// The organisation's root where no `--root` and no HARNESS_ROOT say otherwise.

@@ -13,6 +13,7 @@ mod demo;
 mod directive;
 mod doctor;
 mod drill;
+mod event;
 mod gate;
 mod health;
 mod inbox;
@@ -32,6 +33,8 @@ mod requests;
 mod run_loop;
 mod running;
 mod runs;
+mod schedule;
+mod schedulers;
 mod schema;
 mod send;
 mod service;
@@ -45,6 +48,8 @@ mod task_show;
 mod tick;
 mod trail;
 mod verify;
+mod watch;
+mod why;
 
 use crate::ui::Answer;
 use app::{App, Result};
@@ -66,6 +71,10 @@ pub enum Command {
     RunLoop(run_loop::RunLoopArgs),
     RunDirector(run_loop::RunDirectorArgs),
     Tick(tick::TickArgs),
+    Watch(watch::WatchArgs),
+    Schedule(schedule::ScheduleArgs),
+    Event(event::EventArgs),
+    Schedulers(schedulers::SchedulersArgs),
     Config(config::ConfigArgs),
     Service(service::ServiceArgs),
     Charter(charter::CharterArgs),
@@ -80,6 +89,7 @@ pub enum Command {
     Agent(agent::AgentArgs),
     Escalations(questions::EscalationsArgs),
     Status(status::StatusArgs),
+    Why(why::WhyArgs),
     Logs(logs::LogsArgs),
     Runs(runs::RunsArgs),
     ActiveRuns(stop::ActiveRunsArgs),
@@ -110,6 +120,11 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::RunLoop(args)) => run_loop::run_loop(args, app),
         Some(Command::RunDirector(args)) => run_loop::run_director(args, app),
         Some(Command::Tick(args)) => tick::run(args, app),
+        Some(Command::Watch(args)) => watch::run(args, app),
+        Some(Command::Event(args)) => event::run(args, app),
+        Some(Command::Schedule(args)) => schedule::run(args, app),
+        Some(Command::Schedulers(args)) => schedulers::run(args, app),
+        Some(Command::Why(args)) => why::run(args, app),
         Some(Command::Config(args)) => config::run(args, app),
         Some(Command::Doctor(args)) => doctor::run(args, app),
         Some(Command::Drill(args)) => drill::run(args, app),

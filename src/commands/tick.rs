@@ -6,17 +6,27 @@ use crate::domain::event::{Event, Sink};
 use crate::domain::id::Dept;
 use crate::domain::service_unit::SERVICE_VARIABLE;
 use crate::domain::text::one_line;
-use crate::domain::wake::BACKLOG_ITERATIONS;
+use crate::domain::wake::{BACKLOG_ITERATIONS, Wake};
 use crate::error::Kind;
+use crate::process::interrupt::Interrupt;
+use crate::process::siblings::{Sibling, SiblingEnd, run_siblings};
 use crate::run::cycle::Work;
+use crate::run::look::Eye;
 use crate::run::stalled::{Movement, find_stalled};
+use crate::run::stop::is_running;
 use crate::run::tick::{Crew, Due, Ran, Report, Tick};
 use crate::run::{Effects, Slot};
 use crate::store::org::Org;
+use crate::store::wake::Pulse;
 use crate::ui::Answer;
 use crate::ui::sink::Progress;
 use crate::ui::table::render_table;
 use serde_json::{Value, json};
+use std::cell::OnceCell;
+use std::time::Duration;
+
+/// After this time a tick starts nothing more: what finds no place by then is for the next one.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Look at every department once, and run what is due
 ///
@@ -48,9 +58,7 @@ pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
     let pulse = org.touch_alive()?;
     let depts = departments(args, app, &org)?;
     let mut warnings = keep_logs_small(app, &org, &depts);
-    let key = || app.key().ok();
-    let tick = Tick { org: &org, now: app.ctx.now(), pulse, key: &key, depts };
-    let reports = tick.run(&mut InProcess { app, org: &org })?;
+    let reports = pulse_once(app, &org, pulse, depts, args.jobs as usize)?;
     warnings.extend(escalate_stalled(app, &org, &reports));
     Ok(answer(args, app, &reports).warnings(warnings))
 }
@@ -73,6 +81,19 @@ fn escalate_stalled(app: &App<'_>, org: &Org, reports: &[Report]) -> Vec<String>
         Ok(_) => Vec::new(),
         Err(error) => vec![format!("whether work is stalled can't be seen: {error}")],
     }
+}
+
+/// One pulse over some departments.
+pub fn pulse_once(
+    app: &App<'_>,
+    org: &Org,
+    pulse: Pulse,
+    depts: Vec<Dept>,
+    jobs: usize,
+) -> Result<Vec<Report>> {
+    let key = || app.key().ok();
+    let eye = Eye { org, now: app.ctx.now(), pulse, key: &key, outer: OnceCell::new() };
+    Ok(Tick { eye, depts }.run(&mut Shift { app, org, jobs })?)
 }
 
 fn departments(args: &TickArgs, app: &App<'_>, org: &Org) -> Result<Vec<Dept>> {
@@ -137,13 +158,14 @@ fn to_json(report: &Report) -> Value {
     row
 }
 
-/// Runs departments in this very process, one after the other.
-struct InProcess<'a> {
+/// Runs departments: one in this very process, several each in a process of its own, side by side.
+struct Shift<'a> {
     app: &'a App<'a>,
     org: &'a Org,
+    jobs: usize,
 }
 
-impl Crew for InProcess<'_> {
+impl Crew for Shift<'_> {
     fn settle(&mut self, dept: &Dept) -> std::result::Result<(), String> {
         let order = order(dept, 1, vec!["rules".to_string()]);
         match settle_department(self.app, &order, &mut Quiet) {
@@ -155,11 +177,48 @@ impl Crew for InProcess<'_> {
     }
 
     fn run(&mut self, due: &[Due]) -> Vec<Ran> {
-        due.iter().map(|due| self.run_one(due)).collect()
+        let free = self.jobs.saturating_sub(self.count_running());
+        match due {
+            [one] if free > 0 => vec![self.run_one(one)],
+            _ => self.run_beside(due, free),
+        }
     }
 }
 
-impl InProcess<'_> {
+impl Shift<'_> {
+    /// Runs that other ticks and people have started; they take places too.
+    fn count_running(&self) -> usize {
+        let depts = self.org.departments().map(|found| found.departments).unwrap_or_default();
+        let running = |dept: &Dept| matches!(self.org.department(dept), Ok(Some(department)) if is_running(&department));
+        depts.iter().filter(|dept| running(dept)).count()
+    }
+
+    /// Each due department gets a tick of its own, which looks again and writes its own receipt.
+    fn run_beside(&self, due: &[Due], free: usize) -> Vec<Ran> {
+        let program = match self.app.ctx.program() {
+            Ok(program) => program,
+            Err(error) => return due.iter().map(|_| Ran::Broke(error.to_string())).collect(),
+        };
+        let sibling = |(index, due): (usize, &Due)| Sibling {
+            args: vec![
+                "tick".into(),
+                due.dept.as_str().into(),
+                "--root".into(),
+                self.app.root.clone().into(),
+                "--jobs".into(),
+                "64".into(),
+            ],
+            env: self.app.ctx.sibling_variables(index),
+        };
+        let siblings: Vec<Sibling> = due.iter().enumerate().map(sibling).collect();
+        let Ok(interrupt) = Interrupt::listen() else {
+            return due.iter().map(|_| Ran::Broke("can't listen for signals".to_string())).collect();
+        };
+        let ends = run_siblings(&program, &siblings, free, PATIENCE, &|| interrupt.asked());
+        let wake = self.org.wake();
+        due.iter().zip(ends).map(|(due, end)| told(&wake, due, end)).collect()
+    }
+
     fn run_one(&self, due: &Due) -> Ran {
         let most = match self.max_iterations(&due.dept) {
             Ok(most) if due.fenced => most.min(BACKLOG_ITERATIONS),
@@ -176,10 +235,12 @@ impl InProcess<'_> {
             Ok(Scheduled::Ended(end)) => {
                 Ran::Ended { run: end.run, outcome: end.outcome.word().to_string(), reason: end.reason }
             }
-            Ok(Scheduled::Nothing(why)) => Ran::Not { code: "nothing_open", why },
-            Err(error) if error.kind == Kind::Busy => Ran::Not { code: "busy", why: error.cause.to_string() },
+            Ok(Scheduled::Nothing(why)) => Ran::Not { code: "nothing_open".to_string(), why },
+            Err(error) if error.kind == Kind::Busy => {
+                Ran::Not { code: "busy".to_string(), why: error.cause.to_string() }
+            }
             Err(error) if error.kind == Kind::Refused => {
-                Ran::Not { code: error.code.unwrap_or("refused"), why: error.cause.to_string() }
+                Ran::Not { code: error.code.unwrap_or("refused").to_string(), why: error.cause.to_string() }
             }
             Err(error) => Ran::Broke(error.cause.to_string()),
         }
@@ -196,6 +257,32 @@ impl InProcess<'_> {
                 .settings()
                 .map(|settings| settings.defaults.max_iterations)
                 .map_err(|e| e.to_string()),
+        }
+    }
+}
+
+/// What became of a department that had a tick of its own.
+fn told(wake: &Wake, due: &Due, end: SiblingEnd) -> Ran {
+    match end {
+        SiblingEnd::NotStarted => Ran::Not {
+            code: "no_slot".to_string(),
+            why: "no place was free; the next tick looks again".to_string(),
+        },
+        SiblingEnd::Failed(why) => Ran::Broke(why),
+        SiblingEnd::Exited(Some(0)) => {
+            let entry = wake.departments.get(due.dept.as_str()).cloned().unwrap_or_default();
+            let (receipt, settled) = (entry.receipt, entry.settled.unwrap_or_default());
+            let ran = match receipt.code.as_str() {
+                "ran" => {
+                    Ran::Ended { run: settled.run, outcome: settled.outcome, reason: receipt.why.clone() }
+                }
+                _ => Ran::Not { code: receipt.code.clone(), why: receipt.why.clone() },
+            };
+            Ran::Elsewhere(Box::new(ran), receipt)
+        }
+        SiblingEnd::Exited(code) => {
+            let code = code.map_or_else(|| "a signal".to_string(), |code| code.to_string());
+            Ran::Broke(format!("its tick ended with {code}"))
         }
     }
 }

@@ -11,6 +11,7 @@ use super::message::{Message, Provenance};
 use super::planning::{Judged, hops_after};
 use super::redact::Redactor;
 use super::request::subject_of;
+use super::schedule::SCHEDULES_MAX;
 use super::time::{Time, parse_rfc3339};
 use super::verdict::{Circumstances, Ruling, Verdict, judge_action, strictest};
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ pub struct Bench<'a> {
     pub pending: &'a [(String, String)],
     /// What the human was asked: the question, and its id.
     pub asked: &'a [(String, String)],
+    /// Names of schedules that have not ended.
+    pub schedules: &'a [String],
 }
 
 /// Judges every action; all refusals, or the judged actions.
@@ -126,6 +129,19 @@ impl Bench<'_> {
                     format!("`{id}` in `unblocks` is no open message of this department"),
                 )
             }),
+            Act::Schedule { name, .. } if self.schedules.contains(name) => Some(refuse(
+                "schedule_exists",
+                "schedules/",
+                format!("there is a schedule `{name}`; unschedule it in a step before, or take another name"),
+            )),
+            Act::Schedule { .. } if self.schedules.len() >= SCHEDULES_MAX => Some(refuse(
+                "too_many_schedules",
+                "schedules/",
+                format!("there are {} schedules; the most is {SCHEDULES_MAX}", self.schedules.len()),
+            )),
+            Act::Unschedule { name } if !self.schedules.contains(name) => {
+                Some(refuse("no_schedule", "schedules/", format!("there is no schedule `{name}`")))
+            }
             Act::Validate { id, evidence, .. } => self.rule_evidence(id, evidence),
             Act::Dispatch { pipeline, .. } if !self.pipelines.contains(pipeline) => Some(refuse(
                 "unknown_pipeline",

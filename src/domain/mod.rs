@@ -39,6 +39,7 @@ pub mod redact;
 pub mod report;
 pub mod request;
 pub mod role;
+pub mod schedule;
 pub mod schema;
 pub mod service_unit;
 pub mod settings;

@@ -5,6 +5,7 @@ mod board;
 mod checks;
 mod letters;
 mod notes;
+mod times;
 
 pub use board::job_effect;
 
@@ -33,7 +34,7 @@ pub struct StepFacts<'a> {
     /// The approval that the actions are carried out by.
     pub vouched: Option<&'a str>,
     pub expires_hours: u64,
-    /// The curated files as they are, by name.
+    /// Files that an action may replace, curated memory and schedules, as they are, by path.
     pub curated: &'a [(String, String)],
 }
 
@@ -141,6 +142,8 @@ impl Planning<'_> {
                 self.request(index, &inner, action)
             }
             Act::Escalate { id, to } => self.escalate(index, id, to.as_deref(), &action.reason),
+            Act::Schedule { .. } => self.schedule(index, action),
+            Act::Unschedule { name } => self.unschedule(index, name),
             Act::Validate { id, verdict, evidence } => self.validate(index, id, verdict, evidence),
         }
     }

@@ -34,10 +34,12 @@ pub enum Part {
     Config,
     /// What a human accepted: charter, playbook and prompts. It stands outside the department.
     Charter,
+    /// Mail that a paused directive or project holds back; those stand outside the department too.
+    Held,
 }
 
 impl Part {
-    pub const ALL: [Part; 9] = [
+    pub const ALL: [Part; 10] = [
         Part::Inbox,
         Part::Board,
         Part::Approvals,
@@ -47,6 +49,7 @@ impl Part {
         Part::Notes,
         Part::Config,
         Part::Charter,
+        Part::Held,
     ];
 
     pub fn name(self) -> &'static str {
@@ -60,6 +63,7 @@ impl Part {
             Part::Notes => "notes",
             Part::Config => "config",
             Part::Charter => "charter",
+            Part::Held => "held mail",
         }
     }
 
@@ -74,13 +78,13 @@ impl Part {
             Part::Schedules => Some("schedules"),
             Part::Notes => Some("notes.md"),
             Part::Config => Some(".harness/director-config.json"),
-            Part::Charter => None,
+            Part::Charter | Part::Held => None,
         }
     }
 
     /// Whether a change of it is an event, which makes the department due at once.
     pub fn is_event(self) -> bool {
-        matches!(self, Part::Inbox | Part::Approvals | Part::Questions | Part::Escalations)
+        matches!(self, Part::Inbox | Part::Approvals | Part::Questions | Part::Escalations | Part::Held)
     }
 }
 
@@ -110,8 +114,6 @@ pub struct Wake {
     pub schema: u64,
     /// When it was last written, in seconds: a clock that is behind it has gone back.
     pub at: i64,
-    /// The stamp of the organisation's own files.
-    pub org: String,
     pub idle: BTreeMap<String, Idle>,
     pub departments: BTreeMap<String, Entry>,
 }
@@ -238,13 +240,10 @@ pub fn digest_part(part: Part, seen: &Observation) -> String {
     digest(files.flat_map(|(name, digest)| [name.as_str(), digest.as_str()]))
 }
 
-/// Every part's digest.
-pub fn digest_parts(seen: &Observation, accepted: &str) -> Parts {
-    let one = |part: Part| match part {
-        Part::Charter => accepted.to_string(),
-        other => digest_part(other, seen),
-    };
-    Part::ALL.into_iter().map(|part| (part.name().to_string(), one(part))).collect()
+/// The digest of every part that lies in the department.
+pub fn digest_parts(seen: &Observation) -> Parts {
+    let inner = Part::ALL.into_iter().filter(|part| part.path().is_some());
+    inner.map(|part| (part.name().to_string(), digest_part(part, seen))).collect()
 }
 
 /// What counts as seen by a run: what it saw at its last look, and what it then wrote itself. Mail that came since, and
@@ -287,7 +286,7 @@ mod tests {
     fn what_came_during_a_run_is_new_to_the_next() {
         let before = seen(&[("inbox/a", "1"), ("approvals/x", "1"), ("notes.md", "1")]);
         let after = seen(&[("inbox/a", "2"), ("inbox/b", "1"), ("approvals/x", "2"), ("notes.md", "2")]);
-        let parts = |seen: &Observation| digest_parts(seen, "");
+        let parts = |seen: &Observation| digest_parts(seen);
         let settled = parts(&seen_by_run(&before, &after, &[]));
         let now = parts(&after);
         for (part, new) in [("inbox", true), ("approvals", true), ("notes", true), ("board", false)] {
@@ -322,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_as_good_as_none() {
-        for text in ["", "{", "[]", "{\"schema\":2,\"at\":0,\"org\":\"\",\"idle\":{},\"departments\":{}}"] {
+        for text in ["", "{", "[]", "{\"schema\":2,\"at\":0,\"idle\":{},\"departments\":{}}"] {
             assert_eq!(parse_wake(text), Wake::default(), "{text}");
         }
     }

@@ -34,6 +34,7 @@ mod procfs;
 mod ps;
 pub mod quick;
 mod running;
+pub mod siblings;
 pub mod stop;
 mod table;
 pub mod tool;

@@ -48,6 +48,7 @@ impl Shop<'_> {
         let pending = self.pending_subjects()?;
         let asked = self.questions_asked()?;
         let pipelines: Vec<String> = self.settings.pipelines.keys().cloned().collect();
+        let schedules = self.schedule_names()?;
         let bench = Bench {
             charter: &charter.rules,
             at: Circumstances { dept: &self.department.dept, role, provenance, receivers: Some(&receivers) },
@@ -61,6 +62,7 @@ impl Shop<'_> {
             pipelines: &pipelines,
             pending: &pending,
             asked: &asked,
+            schedules: &schedules,
         };
         Ok(match judge_answer(&raw, &bench) {
             Err(refusals) => ReadAnswer::Refused { refusals, ghost: false, actions },
@@ -81,7 +83,7 @@ impl Shop<'_> {
         loaded: &Loaded,
     ) -> crate::domain::planning::Outcome {
         let known: Vec<Message> = loaded.live.inbox.iter().chain(&loaded.live.outbox).cloned().collect();
-        let curated = curated_files(loaded);
+        let curated = self.replaceable(loaded);
         plan_actions(
             judged,
             &StepFacts {
@@ -97,6 +99,21 @@ impl Shop<'_> {
                 curated: &curated,
             },
         )
+    }
+
+    /// The files that an action may replace, as they are.
+    pub(super) fn replaceable(&self, loaded: &Loaded) -> Vec<(String, String)> {
+        let mut files = curated_files(loaded).to_vec();
+        // A folder that can't be listed has no schedule that could be replaced.
+        files.extend(self.department.schedule_texts().unwrap_or_default());
+        files
+    }
+
+    fn schedule_names(&self) -> Result<Vec<String>> {
+        let found = self.department.schedules()?;
+        let live = found.schedules.into_iter().filter(|(_, schedule)| !schedule.is_ended());
+        let unusable = found.refused.into_iter().map(|(file, _)| file.trim_end_matches(".toml").to_string());
+        Ok(live.map(|(name, _)| name).chain(unusable).collect())
     }
 
     /// The least trusted of what led to an answer: the message at hand, and every message it refers to. What a
@@ -225,7 +242,7 @@ impl Shop<'_> {
 }
 
 /// The files that are curated as wholes, as they are now.
-pub(super) fn curated_files(loaded: &Loaded) -> [(String, String); 2] {
+fn curated_files(loaded: &Loaded) -> [(String, String); 2] {
     [
         ("memory/MEMORY.md".to_string(), loaded.live.memory.clone()),
         ("memory/SELF.md".to_string(), loaded.live.style.clone()),

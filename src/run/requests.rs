@@ -3,7 +3,6 @@
 //! It happens under the department's lock, through the journal, at the start of a run and after `approvals approve`.
 //! An approved action is judged again by today's charter; what that refuses is not carried out, and that is said.
 
-use super::reading::curated_files;
 use super::{Result, Shop};
 use crate::domain::action::parse_action;
 use crate::domain::digest::sha256;
@@ -163,7 +162,7 @@ impl Shop<'_> {
         let ruling = Ruling { verdict: Verdict::Allow, code: "approved", ..ruling };
         let at_hand = request.text("about").and_then(|id| self.find_at_hand(id, loaded));
         let resolved = request.text("resolved_at").and_then(parse_rfc3339).unwrap_or_else(|| (self.now)());
-        let curated = curated_files(loaded);
+        let curated = self.replaceable(loaded);
         let facts = StepFacts {
             dept,
             run: &request.id,

@@ -157,9 +157,9 @@ impl Shop<'_> {
     fn parts_seen(&self) -> Result<Parts> {
         let after = self.department.observe()?;
         let seen = seen_by_run(&self.watch.seen.borrow(), &after, &self.watch.written.borrow());
-        let accepted = self.org.accepted_digests()?;
-        let accepted = accepted.get(self.department.dept.as_str()).cloned().unwrap_or_default();
-        Ok(digest_parts(&seen, &accepted))
+        let mut parts = digest_parts(&seen);
+        parts.extend(self.org.outer()?.parts(&self.department)?);
+        Ok(parts)
     }
 
     fn not_before(&self) -> Result<Option<Time>> {

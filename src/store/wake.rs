@@ -6,10 +6,14 @@ use super::lock::lock;
 use super::org::{Department, Org, folder_name};
 use crate::domain::digest::hex;
 use crate::domain::id::Dept;
+use crate::domain::portfolio::Portfolio;
 use crate::domain::time::Time;
-use crate::domain::wake::{LOOKED_AT, Observation, Part, Receipt, WAKE_SCHEMA, Wake, parse_wake};
+use crate::domain::wake::{
+    LOOKED_AT, Observation, Part, Parts, Receipt, WAKE_SCHEMA, Wake, digest, parse_wake,
+};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::hash::Hasher;
 
 const WAKE: &str = "wake.json";
@@ -17,10 +21,15 @@ const ALIVE: &str = "alive";
 const RECEIPTS: &str = "receipts.jsonl";
 /// The largest `wake.json` that is read: thousands of departments.
 const WAKE_MAX: u64 = 64 * 1024 * 1024;
+/// How many messages are looked at for whether something holds them back.
+const HELD_MAX: usize = 512;
+/// Of more files than this in one folder, size and time count instead of what they hold.
+const HASHED_FILES: usize = 256;
 /// The largest file that is hashed; of a larger one, size and time count.
 const HASHED_MAX: u64 = 1024 * 1024;
 /// The organisation's own files that change what a tick may do.
-const ORG_LOOKED_AT: [&str; 4] = ["gate.json", "org.toml", "accepted.json", "engines.json"];
+const ORG_LOOKED_AT: [&str; 6] =
+    ["gate.json", "org.toml", "accepted.json", "engines.json", "directives", "projects"];
 
 /// The moment of a tick, by the clock of the disk it looks at.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +40,59 @@ pub struct Pulse {
     pub since_last_s: Option<i64>,
 }
 
+impl Pulse {
+    /// For looking without a tick: nothing counts as moved by its age.
+    pub fn unmoved() -> Pulse {
+        Pulse { began: (i64::MAX, 0), since_last_s: None }
+    }
+}
+
+/// What stands outside the departments and is part of their fingerprints.
+#[derive(Clone, Debug, Default)]
+pub struct Outer {
+    accepted: BTreeMap<String, String>,
+    portfolio: Portfolio,
+}
+
+impl Outer {
+    /// A department's parts: what was accepted of it, and which of its mail a directive or project holds back.
+    pub fn parts(&self, department: &Department) -> Result<Parts> {
+        let accepted = self.accepted.get(department.dept.as_str()).cloned().unwrap_or_default();
+        let held = match self.portfolio.since() {
+            None => String::new(),
+            Some(_) => {
+                let mail = department.inbox_oldest(HELD_MAX)?.messages;
+                let held =
+                    mail.iter().map(|filed| &filed.message).filter(|m| self.portfolio.holds(m).is_some());
+                digest(held.map(|message| message.id.as_str()))
+            }
+        };
+        let part = |part: Part, digest: String| (part.name().to_string(), digest);
+        Ok(Parts::from([part(Part::Charter, accepted), part(Part::Held, held)]))
+    }
+}
+
 /// Stats of a department's files, as one stamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
-    pub stamp: String,
+    stamp: u64,
     /// Something changed as late as this very look: another change could leave the same stat.
     pub racy: bool,
     /// `.harness/active.json` is there: a run goes on, or died.
     pub active: bool,
+}
+
+impl Looked {
+    /// Together with the organisation's own files: a change of those concerns every department.
+    pub fn with(mut self, org: &Looked) -> Looked {
+        self.stamp ^= org.stamp.rotate_left(32);
+        self.racy |= org.racy;
+        self
+    }
+
+    pub fn stamp(&self) -> String {
+        format!("{:016x}", self.stamp)
+    }
 }
 
 impl Org {
@@ -74,6 +128,11 @@ impl Org {
         self.own.replace_lazily(WAKE, format!("{text}\n").as_bytes())
     }
 
+    /// Reads what stands outside the departments.
+    pub fn outer(&self) -> Result<Outer> {
+        Ok(Outer { accepted: self.accepted_digests()?, portfolio: self.portfolio()? })
+    }
+
     /// The stamp of the organisation's own files.
     pub fn look(&self, pulse: &Pulse) -> Result<Looked> {
         look(&self.own, ORG_LOOKED_AT.iter().map(|name| name.to_string()), pulse)
@@ -98,7 +157,7 @@ fn look(dir: &Dir, paths: impl Iterator<Item = String>, pulse: &Pulse) -> Result
         racy |= (stat.changed_s, stat.changed_ns) >= pulse.began;
         active = path.ends_with("/active.json");
     }
-    Ok(Looked { stamp: format!("{:016x}", hash.finish()), racy, active })
+    Ok(Looked { stamp: hash.finish(), racy, active })
 }
 
 fn write_stat(hash: &mut impl Hasher, stat: &Stat) {
@@ -132,6 +191,11 @@ impl Hasher for Fnv {
     }
 }
 
+fn digest_stat(stat: Option<&Stat>) -> String {
+    let text = |stat: &Stat| format!("{} {}.{}", stat.size, stat.modified_s, stat.modified_ns);
+    stat.map_or_else(|| "gone".to_string(), text)
+}
+
 impl Department {
     /// The stat of one part, as a text to compare; and whether it is as young as the look itself.
     pub fn stat_part(&self, part: Part, pulse: &Pulse) -> Result<(String, bool)> {
@@ -162,9 +226,12 @@ impl Department {
             }
             Some(EntryKind::Folder) => {
                 let Some(folder) = self.dir.find(path)? else { return Ok(()) };
-                for entry in folder.list()? {
+                let entries = folder.list()?;
+                let many = entries.len() > HASHED_FILES;
+                for entry in entries {
                     let name = format!("{path}/{}", entry.name);
                     let digest = match entry.kind {
+                        EntryKind::File if many => digest_stat(folder.stat(&entry.name)?.as_ref()),
                         EntryKind::File => self.digest_file(&name),
                         other => format!("{other:?}"),
                     };
@@ -185,7 +252,7 @@ impl Department {
             Ok(Some((bytes, _))) => hex(&Sha256::digest(&bytes)[..8]),
             Ok(None) => "gone".to_string(),
             Err(error) => match self.dir.stat(path) {
-                Ok(Some(stat)) => format!("{} {}.{}", stat.size, stat.modified_s, stat.modified_ns),
+                Ok(Some(stat)) => digest_stat(Some(&stat)),
                 _ => error.fault.to_string(),
             },
         }

@@ -86,6 +86,7 @@ impl Stage {
             pipelines: &self.pipelines,
             pending: &[],
             asked: &[],
+            schedules: &[],
         };
         let Ok(judged) = judge_answer(&raw, &bench) else { return false };
         let facts = StepFacts {

@@ -76,6 +76,11 @@ impl Running {
         self.stream("stdout")
     }
 
+    /// What it has written so far.
+    pub fn stderr(&self) -> String {
+        self.stream("stderr")
+    }
+
     fn stream(&self, name: &str) -> String {
         let bytes = std::fs::read(self.out.with_extension(name)).unwrap();
         String::from_utf8_lossy(&bytes).into_owned()

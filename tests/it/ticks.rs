@@ -174,3 +174,158 @@ fn a_dead_run_is_settled_by_the_next_tick() {
     let ledger = sandbox.read("org-business/.harness/runs.jsonl");
     assert!(ledger.contains("\"outcome\":\"killed\"") && ledger.contains("\"outcome\":\"done\""), "{ledger}");
 }
+
+/// Every department is run by ticks; business and rd have mail.
+fn busy() -> Sandbox {
+    let sandbox =
+        ["business", "rd", "technology", "management", "marketing"].iter().fold(office(), |sandbox, dept| {
+            sandbox.run(["config", "set", dept, "autoLoop", "true"]).any_stdout().then()
+        });
+    note(sandbox).message("rd", "Note", "Hi", "Something else.")
+}
+
+#[test]
+fn departments_run_side_by_side_each_in_a_process_of_its_own() {
+    let sandbox = busy().reply("#hang\n").reply("#hang\n");
+    let running = sandbox.start(&["tick"]);
+    let ready = |call: &str| sandbox.home().join(format!(".fake/calls/{call}/ready")).exists();
+    crate::outcome::until("both engines run", || ready("01") && ready("02"));
+    let active = sandbox.clone().run(["active-runs", "--json"]).json();
+    let pids: Vec<u64> =
+        active["data"]["runs"].as_array().unwrap().iter().map(|run| run["pid"].as_u64().unwrap()).collect();
+    assert_eq!(pids.len(), 2);
+    assert_ne!(pids[0], pids[1]);
+    // Stopping one stops no other.
+    sandbox.clone().run(["stop-loop", "rd"]).any_stdout();
+    let active = sandbox.clone().run(["active-runs", "--json"]).json();
+    assert_eq!(active["data"]["runs"].as_array().unwrap().len(), 1);
+    sandbox.clone().run(["stop-loop", "business"]).any_stdout();
+    running.finish().status(0).any_stdout();
+    assert_eq!(sandbox.calls().len(), 2);
+}
+
+#[test]
+fn a_stopped_tick_stops_what_it_started() {
+    let sandbox = busy().reply("#hang\n").reply("#hang\n");
+    let running = sandbox.start(&["tick"]);
+    let ready = |call: &str| sandbox.home().join(format!(".fake/calls/{call}/ready")).exists();
+    crate::outcome::until("both engines run", || ready("01") && ready("02"));
+    running.signal(rustix::process::Signal::TERM);
+    running.finish().status(0).any_stdout();
+    sandbox.clone().run(["active-runs"]).stdout("Nothing runs.\n");
+    // Stopped by hand is not tried again by itself.
+    let row = pulse(&sandbox.clone().now("2026-11-18T05:00:00Z"));
+    assert_eq!(row["receipt"], "nothing_new", "{row:#}");
+    assert_eq!(sandbox.calls().len(), 2);
+}
+
+#[test]
+fn where_places_are_short_directives_go_first() {
+    let sandbox = busy().message("business", "Directive", "Grow", "Grow.").reply("DONE").reply("DONE");
+    let run = sandbox.run(["tick", "--jobs", "1", "--json"]);
+    let sandbox = run.status(0).any_stdout().then();
+    let first = sandbox.calls()[0].env["HARNESS_DEPT"].clone();
+    assert_eq!((first.as_str(), sandbox.calls().len()), (Some("business"), 2));
+}
+
+#[test]
+fn many_ticks_at_once_run_each_department_once() {
+    let sandbox = (0..4).fold(busy(), |sandbox, _| sandbox.reply("DONE"));
+    let ticks: Vec<_> = (0..100).map(|_| sandbox.start(&["tick", "--jobs", "64"])).collect();
+    for tick in ticks {
+        tick.finish().status(0).any_stdout().any_stderr();
+    }
+    assert_eq!(sandbox.calls().len(), 2);
+    let records = sandbox.tree("org-business/.harness/director-runs");
+    assert_eq!(records.lines().filter(|name| name.ends_with("_scheduler.md")).count(), 1, "{records}");
+}
+
+#[test]
+fn an_idle_hour_asks_nobody() {
+    let depts: Vec<String> = (0..100).map(|number| format!("dept-{number}")).collect();
+    let mut args = vec!["init"];
+    args.extend(depts.iter().map(String::as_str));
+    let sandbox = Sandbox::new().apart();
+    sandbox.start(&args).finish().status(0).any_stdout().any_stderr();
+    let config =
+        "{\"schema\": 1, \"autoLoop\": true, \"autoIntervalSeconds\": 30, \"engine\": [\"rules\"]}\n";
+    let letter = "---\nkind: Note\nfrom: user\nsubject: x\n---\nNobody knows what to do with this.\n";
+    let sandbox = depts.iter().enumerate().fold(sandbox, |sandbox, (number, dept)| {
+        let sandbox = sandbox.file(&format!("org-{dept}/.harness/director-config.json"), config);
+        // Every tenth has mail that no rule decides.
+        match number % 10 {
+            0 => sandbox.file(&format!("org-{dept}/inbox/odd.md"), letter),
+            _ => sandbox,
+        }
+    });
+    for minute in 0..60 {
+        let now = format!("2026-11-18T05:{minute:02}:00Z");
+        let run = sandbox.clone().now(&now).run(["tick", "--json"]).json();
+        let ran = run["data"]["departments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|row| row["receipt"] == "ran")
+            .count();
+        assert_eq!(ran, if minute == 0 { 10 } else { 0 }, "{now}");
+    }
+    assert!(sandbox.calls().is_empty());
+}
+
+#[test]
+fn a_proactive_department_looks_for_work_at_growing_distances() {
+    let sandbox = ticking().run(["config", "set", "business", "proactive", "true"]).any_stdout().then();
+    let sandbox = (0..3).fold(sandbox, |sandbox, _| sandbox.reply("DONE"));
+    check(&sandbox, "2026-11-18T01:00:00Z", "nothing_open");
+    for (before, at) in [
+        ("2026-11-18T01:09:59Z", "2026-11-18T01:10:00Z"),
+        ("2026-11-18T01:39:59Z", "2026-11-18T01:40:00Z"),
+        ("2026-11-18T02:39:59Z", "2026-11-18T02:40:00Z"),
+    ] {
+        check(&sandbox, before, "nothing_new");
+        check(&sandbox, at, "ran");
+    }
+    assert_eq!(sandbox.calls().len(), 3);
+}
+
+#[test]
+fn quiet_has_a_limit_where_one_is_set() {
+    let sandbox = ticking().run(["config", "set", "business", "maxQuietSeconds", "3600"]).any_stdout().then();
+    let sandbox = sandbox.reply("DONE");
+    check(&sandbox, "2026-11-18T01:00:00Z", "nothing_open");
+    check(&sandbox, "2026-11-18T01:59:59Z", "nothing_new");
+    check(&sandbox, "2026-11-18T02:00:00Z", "ran");
+    assert_eq!(sandbox.calls().len(), 1);
+}
+
+#[test]
+fn approvals_expire_and_are_told_by_a_tick() {
+    let sandbox = ticking();
+    let spend = crate::office::decision(serde_json::json!({"confidence": 10}));
+    crate::office::act(&sandbox, "business", &[spend]);
+    let sandbox = sandbox.reply("DONE");
+    check(&sandbox, "2026-11-18T00:42:10Z", "nothing_open");
+    check(&sandbox, "2026-11-21T00:42:00Z", "nothing_new");
+    check(&sandbox, "2026-11-21T00:42:01Z", "ran");
+    let approvals = sandbox.tree("org-business/approvals");
+    let text = sandbox.read(&format!("org-business/approvals/{}", approvals.trim()));
+    assert!(text.contains("status: expired"), "{text}");
+}
+
+#[test]
+fn a_backlog_is_worked_off_in_portions() {
+    let sandbox = ticking();
+    check(&sandbox, "2026-11-18T01:00:00Z", "nothing_open");
+    let sandbox = (0..8).fold(sandbox, |sandbox, _| note(sandbox));
+    let sandbox =
+        (0..8).fold(sandbox, |sandbox, _| sandbox.reply("NEXT_WORKER MSGID").reply(&answer(&[mark()])));
+    // Nobody has looked for two hours, by the clock of the disk.
+    let alive = std::fs::File::options().write(true).open(sandbox.root().join(".harness/alive")).unwrap();
+    alive.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(7_200)).unwrap();
+    let row = pulse(&sandbox.clone().now("2026-11-18T03:00:00Z"));
+    assert_eq!(row["run"]["outcome"], "max-iterations", "{row:#}");
+    assert_eq!(sandbox.calls().len(), 10);
+    check(&sandbox, "2026-11-18T03:00:30Z", "not_due");
+    check(&sandbox, "2026-11-18T03:01:00Z", "ran");
+    assert_eq!(sandbox.calls().len(), 16);
+}

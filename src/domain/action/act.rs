@@ -61,6 +61,16 @@ pub enum Act {
         id: String,
         to: Option<String>,
     },
+    Schedule {
+        name: String,
+        cron: Option<String>,
+        at: Option<String>,
+        timezone: String,
+        prompt: String,
+    },
+    Unschedule {
+        name: String,
+    },
     Validate {
         id: String,
         verdict: String,
@@ -81,6 +91,8 @@ impl Act {
             Act::AskHuman { .. } => "ask_human",
             Act::RequestApproval { .. } => "request_approval",
             Act::Escalate { .. } => "escalate",
+            Act::Schedule { .. } => "schedule",
+            Act::Unschedule { .. } => "unschedule",
             Act::Validate { .. } => "validate",
         }
     }

@@ -4,6 +4,7 @@ use super::{Act, Action, ActionFault, Missing, RUBRIC, Risk, check_fields, fault
 use crate::domain::action_shape::CURATED_LINES;
 use crate::domain::id::Dept;
 use crate::domain::message::Status;
+use crate::domain::schedule::{SCHEDULE_SCHEMA, Schedule, ScheduleFile, is_schedule_name};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -59,6 +60,8 @@ fn to_act(json: &Map<String, Value>) -> Result<Act, Vec<ActionFault>> {
         },
         "request_approval" => requested(json)?,
         "escalate" => Act::Escalate { id: need("id"), to: text(json, "to") },
+        "schedule" => scheduled(json)?,
+        "unschedule" => Act::Unschedule { name: need("name") },
         "validate" => Act::Validate { id: need("id"), verdict: need("verdict"), evidence: need("evidence") },
         name => return Err(vec![fault("unknown_action", "do", format!("is `{name}`, which is no action"))]),
     })
@@ -74,6 +77,32 @@ fn curated(text: &str) -> Result<String, Vec<ActionFault>> {
         "text",
         format!("has {count} lines; curated memory has at most {CURATED_LINES}"),
     )])
+}
+
+/// A schedule is tried out: what could never fire is refused here.
+fn scheduled(json: &Map<String, Value>) -> Result<Act, Vec<ActionFault>> {
+    let name = text(json, "name").unwrap_or_default();
+    if !is_schedule_name(&name) {
+        return Err(vec![fault("bad_field", "name", "must be small letters, digits and hyphens")]);
+    }
+    let timezone = text(json, "timezone").unwrap_or_else(|| "UTC".to_string());
+    let (cron, at) = (text(json, "cron"), text(json, "at"));
+    let prompt = text(json, "prompt").unwrap_or_default();
+    let file = ScheduleFile {
+        schema: SCHEDULE_SCHEMA,
+        cron: cron.clone(),
+        at: at.clone(),
+        timezone: timezone.clone(),
+        prompt: prompt.clone(),
+        by: String::new(),
+        provenance: String::new(),
+        created: "2026-01-01T00:00:00Z".to_string(),
+        ended: None,
+    };
+    match Schedule::new(file) {
+        Ok(_) => Ok(Act::Schedule { name, cron, at, timezone, prompt }),
+        Err(what) => Err(vec![fault("bad_schedule", "", what)]),
+    }
 }
 
 fn requested(json: &Map<String, Value>) -> Result<Act, Vec<ActionFault>> {

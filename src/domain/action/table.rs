@@ -94,6 +94,20 @@ pub const ACTIONS: &[Spec] = &[
         optional: &[f("to", Shape::Line)],
     },
     Spec {
+        name: "schedule",
+        confidence: true,
+        role: None,
+        required: &[f("name", Shape::Id), f("prompt", Shape::Text)],
+        optional: &[f("cron", Shape::Line), f("at", Shape::Line), f("timezone", Shape::Line)],
+    },
+    Spec {
+        name: "unschedule",
+        confidence: false,
+        role: None,
+        required: &[f("name", Shape::Id)],
+        optional: &[],
+    },
+    Spec {
         name: "validate",
         confidence: false,
         role: Some(Role::Validator),

@@ -1,0 +1,203 @@
+//! A close look at one department: what a tick judges by. What is read is only what has moved.
+
+use super::gates::Bench;
+use super::schedules::{fire_schedules, next_slots};
+use crate::domain::config::DirectorConfig;
+use crate::domain::id::Dept;
+use crate::domain::request::{Request, RequestKind, RequestStatus};
+use crate::domain::time::{Time, parse_rfc3339};
+use crate::domain::wake::check::{Cause, Facts, check};
+use crate::domain::wake::moments::{Moment, Sources, next_of};
+use crate::domain::wake::{Entry, Known, Observation, Part, Parts, Settled, digest_part};
+use crate::domain::why::{GATES, GateLine};
+use crate::store::fault::Result;
+use crate::store::key::Key;
+use crate::store::lock::{Attempt, try_lock};
+use crate::store::org::{Department, Org};
+use crate::store::wake::{Looked, Outer, Pulse};
+use chrono::TimeDelta;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// What is asleep for a reason that no file announces is looked at again after so many seconds.
+const LOOK_AGAIN_S: i64 = 60;
+
+/// What a look works with.
+pub struct Eye<'a> {
+    pub org: &'a Org,
+    pub now: Time,
+    pub pulse: Pulse,
+    /// The user's key; only asked for where a department is looked at closely.
+    pub key: &'a dyn Fn() -> Option<Key>,
+    /// What stands outside the departments, read once.
+    pub outer: OnceCell<Outer>,
+}
+
+/// What a close look found.
+pub(super) struct Closer {
+    pub department: Department,
+    /// Empty where the next tick must look again.
+    pub stamp: String,
+    pub config: std::result::Result<DirectorConfig, String>,
+    pub known: BTreeMap<String, Known>,
+    pub parts: Parts,
+    pub moments: Vec<Moment>,
+    pub settled: Option<Settled>,
+    /// What could not be settled.
+    pub fault: Option<String>,
+}
+
+/// Every gate of a department, as it is, with nothing settled, fired or written.
+pub struct Inspection {
+    pub gates: Vec<GateLine>,
+    pub cause: Option<Cause>,
+    pub entry: Entry,
+    /// The next moment at which something becomes eligible by time alone, and what.
+    pub next_at: Option<(Time, String)>,
+}
+
+impl Eye<'_> {
+    /// Reads what has moved, after settling what had to be settled. None where the department is gone.
+    pub(super) fn look_closer(
+        &self,
+        dept: &Dept,
+        looked: &Looked,
+        entry: &Entry,
+        settle: &mut dyn FnMut(&Dept) -> std::result::Result<(), String>,
+    ) -> Result<Option<Closer>> {
+        let Some(department) = self.org.department(dept)? else { return Ok(None) };
+        let fault = match self.needs_settling(&department, looked)? {
+            true => settle(dept).err(),
+            false => None,
+        };
+        let config = department.config().map_err(|error| error.to_string());
+        let slots = self.fire(&department, config.as_ref().ok())?;
+        let (known, parts, racy) = self.read_parts(&department, entry)?;
+        let moments = self.sources(&department, slots)?.moments();
+        let settled = self.org.wake().departments.remove(dept.as_str()).and_then(|entry| entry.settled);
+        // What settling changed, or what changed while this look went on, is seen by the next one.
+        let stamp = if looked.racy || racy || fault.is_some() { String::new() } else { looked.stamp() };
+        Ok(Some(Closer { department, stamp, config, known, parts, moments, settled, fault }))
+    }
+
+    /// Whether something is left that needs no engine: a dead run, a plan, a request that is over or was answered.
+    fn needs_settling(&self, department: &Department, looked: &Looked) -> Result<bool> {
+        if is_held(department)? {
+            return Ok(false);
+        }
+        if looked.active || department.has_journal()? {
+            return Ok(true);
+        }
+        let waits = |request: &Request| {
+            request.is_expired(self.now) || (request.status != RequestStatus::Pending && !request.is_told())
+        };
+        Ok(self.requests(department)?.iter().any(waits))
+    }
+
+    fn requests(&self, department: &Department) -> Result<Vec<Request>> {
+        let Some(key) = (self.key)() else { return Ok(Vec::new()) };
+        let mut all = Vec::new();
+        for kind in RequestKind::ALL {
+            all.extend(department.requests(kind, &key)?.requests);
+        }
+        Ok(all)
+    }
+
+    /// The parts, each read only where its stat moved or was too young to be trusted; and whether one was.
+    fn read_parts(
+        &self,
+        department: &Department,
+        entry: &Entry,
+    ) -> Result<(BTreeMap<String, Known>, Parts, bool)> {
+        let mut known = BTreeMap::new();
+        let mut any_racy = false;
+        for part in Part::ALL.into_iter().filter(|part| part.path().is_some()) {
+            let (stat, racy) = department.stat_part(part, &self.pulse)?;
+            any_racy |= racy;
+            let before = entry.parts.get(part.name()).filter(|before| before.stat == stat);
+            let digest = match before {
+                Some(before) => before.digest.clone(),
+                None => {
+                    let mut seen = Observation::new();
+                    department.observe_part(part, &mut seen)?;
+                    digest_part(part, &seen)
+                }
+            };
+            let stat = if racy { String::new() } else { stat };
+            known.insert(part.name().to_string(), Known { stat, digest });
+        }
+        let mut parts: Parts =
+            known.iter().map(|(name, known)| (name.clone(), known.digest.clone())).collect();
+        parts.extend(self.outer()?.parts(department)?);
+        Ok((known, parts, any_racy))
+    }
+
+    fn outer(&self) -> Result<&Outer> {
+        if self.outer.get().is_none() {
+            let _already = self.outer.set(self.org.outer()?);
+        }
+        Ok(self.outer.get_or_init(Outer::default))
+    }
+
+    /// Fires schedules whose slot has come; the next slots. A department that may not run is asleep: what it misses is
+    /// up to its policy when it wakes.
+    fn fire(&self, department: &Department, config: Option<&DirectorConfig>) -> Result<Vec<(Time, String)>> {
+        let Some(config) = config.filter(|config| config.auto_loop) else { return Ok(Vec::new()) };
+        if !self.org.gate().is_open() || department.paused()?.is_some() || department.blocked()?.is_some() {
+            if department.schedules()?.schedules.is_empty() {
+                return Ok(Vec::new());
+            }
+            let soon = self.now + TimeDelta::seconds(LOOK_AGAIN_S);
+            return Ok(vec![(soon, "any, where the department may run again".to_string())]);
+        }
+        Ok(fire_schedules(department, config, self.now)?.next)
+    }
+
+    /// Everything of the department that becomes eligible by time alone.
+    fn sources(&self, department: &Department, slots: Vec<(Time, String)>) -> Result<Sources> {
+        let mut sources = Sources { slots, ..Sources::default() };
+        for request in self.requests(department)? {
+            let expires = request.text("expires").and_then(parse_rfc3339);
+            if let (RequestStatus::Pending, Some(at)) = (request.status, expires) {
+                sources.expiries.push((at, request.id.clone()));
+            }
+        }
+        Ok(sources)
+    }
+}
+
+/// Whether a run or a command holds the department.
+fn is_held(department: &Department) -> Result<bool> {
+    let Some(own) = department.dir.find(".harness")? else { return Ok(false) };
+    Ok(own.stat("lock")?.is_some() && matches!(try_lock(&own, "lock")?, Attempt::Busy))
+}
+
+/// Looks at a department without changing anything.
+pub fn inspect(
+    org: &Org,
+    department: &Department,
+    key: &dyn Fn() -> Option<Key>,
+    now: Time,
+) -> Result<Inspection> {
+    let eye = Eye { org, now, pulse: Pulse::unmoved(), key, outer: OnceCell::new() };
+    let entry = org.wake().departments.remove(department.dept.as_str()).unwrap_or_default();
+    let (_, parts, _) = eye.read_parts(department, &entry)?;
+    let moments = eye.sources(department, next_slots(department, now)?)?.moments();
+    let next_at = next_of(&moments, now).map(|moment| (moment.at, moment.what.clone()));
+    let unread = |why: String| {
+        let mut gates = vec![GateLine::failed("config", "unreadable", why)];
+        gates.extend(GATES[1..].iter().map(|gate| GateLine::not_run(gate, "the config can't be read")));
+        gates
+    };
+    let (config, settings) = match (department.config(), org.settings()) {
+        (Ok(config), Ok(settings)) => (config, settings),
+        (Err(error), _) | (_, Err(error)) => {
+            return Ok(Inspection { gates: unread(error.to_string()), cause: None, entry, next_at });
+        }
+    };
+    let settled = entry.settled.as_ref();
+    let check = check(&Facts { now, config: &config, settled, parts: &parts, moments: &moments });
+    let bench = Bench { org, department, settings: &settings, config: &config, settled, check: &check, now };
+    let gates = bench.all()?;
+    Ok(Inspection { gates, cause: check.cause.clone(), entry, next_at })
+}

@@ -1,0 +1,145 @@
+//! Schedules: slots that fire once, by tick, as messages from harness; the command and the actions.
+
+use crate::desk::key;
+use crate::office::{act, action, refused};
+use crate::sandbox::Sandbox;
+use crate::ticks::{check, ticking};
+use serde_json::json;
+
+const PROMPT: &str = "Review the budget.";
+
+fn with(sandbox: Sandbox, name: &str, when: [&str; 2]) -> Sandbox {
+    let run = sandbox.run(["schedule", "add", "business", name, when[0], when[1], "--prompt", PROMPT]);
+    run.stdout(&format!("{name}\n")).any_stderr().then()
+}
+
+fn hourly() -> Sandbox {
+    with(ticking(), "hourly", ["--cron", "0 * * * *"])
+}
+
+/// Messages that schedules have sent, wherever they are by now.
+fn fired(sandbox: &Sandbox) -> usize {
+    let all = sandbox.tree("org-business");
+    let mail = all.lines().filter(|line| line.contains("inbox/") && line.ends_with(".md"));
+    mail.filter(|path| sandbox.read(&format!("org-business/{path}")).contains("Schedule ")).count()
+}
+
+#[test]
+fn a_slot_becomes_a_message_once() {
+    let sandbox = hourly().reply("DONE").reply("DONE");
+    check(&sandbox, "2026-11-18T00:59:59Z", "nothing_open");
+    assert_eq!(fired(&sandbox), 0);
+    check(&sandbox, "2026-11-18T01:00:00Z", "ran");
+    for now in ["2026-11-18T01:00:01Z", "2026-11-18T01:00:30Z", "2026-11-18T01:59:59Z"] {
+        check(&sandbox, now, "nothing_new");
+    }
+    assert_eq!(fired(&sandbox), 1);
+    check(&sandbox, "2026-11-18T02:00:10Z", "ran");
+    assert_eq!((fired(&sandbox), sandbox.calls().len()), (2, 2));
+    let inbox = sandbox.tree("org-business/inbox");
+    let text = sandbox.read(&format!("org-business/inbox/{}", inbox.lines().next().unwrap()));
+    assert_eq!((key(&text, "from"), key(&text, "kind")), (Some("harness"), Some("System")));
+    assert_eq!(key(&text, "created"), Some("2026-11-18T01:00:00Z"));
+    assert!(text.ends_with("---\nReview the budget.\n"), "{text}");
+}
+
+#[test]
+fn a_lost_note_or_a_clock_set_back_fires_none_again() {
+    let sandbox = hourly().reply("DONE").reply("DONE");
+    check(&sandbox, "2026-11-18T01:00:00Z", "ran");
+    let sandbox =
+        sandbox.without_file("org-business/.harness/schedules.json").without_file(".harness/wake.json");
+    check(&sandbox, "2026-11-18T01:00:30Z", "ran");
+    check(&sandbox, "2026-11-18T00:30:00Z", "nothing_new");
+    check(&sandbox, "2026-11-18T01:00:00Z", "nothing_new");
+    check(&sandbox, "2026-11-18T01:01:00Z", "nothing_new");
+    assert_eq!(fired(&sandbox), 1);
+}
+
+#[test]
+fn what_was_missed_is_up_to_the_policy_and_told() {
+    let asleep = "2026-11-18T05:30:00Z";
+    let latest = hourly().reply("DONE");
+    check(&latest, "2026-11-18T00:59:00Z", "nothing_open");
+    check(&latest, asleep, "ran");
+    assert_eq!(fired(&latest), 1);
+    assert!(latest.read("org-business/.harness/receipts.jsonl").contains("4 slots were missed"));
+    let skip = hourly().run(["config", "set", "business", "missedRuns", "skip"]).any_stdout().then();
+    check(&skip, "2026-11-18T00:59:00Z", "nothing_open");
+    check(&skip, asleep, "nothing_new");
+    assert_eq!(fired(&skip), 0);
+    assert!(skip.read("org-business/.harness/receipts.jsonl").contains("5 slots were missed"));
+}
+
+#[test]
+fn once_comes_once_and_is_put_away() {
+    let sandbox = with(ticking(), "launch", ["--at", "2026-11-18T09:00"]).reply("DONE");
+    check(&sandbox, "2026-11-18T08:59:59Z", "nothing_open");
+    check(&sandbox, "2026-11-18T09:00:00Z", "ran");
+    assert_eq!(sandbox.tree("org-business/schedules"), "");
+    assert_eq!(sandbox.tree("org-business/archive/schedules"), "2026-11/\n2026-11/launch.toml\n");
+    check(&sandbox, "2026-11-19T09:00:00Z", "nothing_new");
+    assert_eq!(fired(&sandbox), 1);
+}
+
+#[test]
+fn a_department_that_may_not_run_is_not_flooded() {
+    let sandbox = hourly().run(["pause", "business", "--why", "holiday"]).any_stdout().then();
+    for hour in 1..9 {
+        check(&sandbox, &format!("2026-11-18T0{hour}:00:10Z"), "paused");
+    }
+    assert_eq!(fired(&sandbox), 0);
+    let sandbox = sandbox.run(["resume", "business"]).any_stdout().then().reply("DONE");
+    check(&sandbox, "2026-11-18T09:30:00Z", "ran");
+    assert_eq!(fired(&sandbox), 1);
+}
+
+#[test]
+fn the_command_lists_adds_and_removes() {
+    let sandbox = hourly();
+    let row = sandbox.clone().run(["schedule", "list", "--json"]).json()["data"]["schedules"][0].clone();
+    assert_eq!(row["next_at"], "2026-11-18T01:00:00Z");
+    assert_eq!((row["dept"].as_str(), row["timezone"].as_str()), (Some("business"), Some("UTC")));
+    let again = ["schedule", "add", "business", "hourly", "--cron", "* * * * *", "--prompt", "x"];
+    let sandbox = sandbox.run(again).status(1).any_stderr().then();
+    for bad in ["61 * * * *", "* * * *", "0 0 9 * * *", "0 0 30 2 *"] {
+        let args = ["schedule", "add", "business", "bad", "--cron", bad, "--prompt", "x"];
+        sandbox.clone().run(args).status(2).any_stderr();
+    }
+    let past = ["schedule", "add", "business", "bad", "--at", "2020-01-01T00:00:00Z", "--prompt", "x"];
+    let sandbox = sandbox.run(past).status(2).any_stderr().then();
+    let sandbox = sandbox.run(["schedule", "remove", "business", "hourly", "--dry-run"]).any_stdout().then();
+    assert!(sandbox.exists("org-business/schedules/hourly.toml"));
+    let sandbox = sandbox.run(["schedule", "remove", "business", "hourly"]).any_stdout().then();
+    assert!(!sandbox.exists("org-business/schedules/hourly.toml"));
+    let sandbox = sandbox.run(["schedule", "remove", "business", "hourly"]).status(1).any_stderr().then();
+    let audit = sandbox.read(".harness/audit.jsonl");
+    assert!(audit.contains("added hourly") && audit.contains("removed hourly"));
+    sandbox.env("HARNESS_RUN", "r-1").run(again).status(3).any_stderr();
+}
+
+#[test]
+fn a_director_schedules_and_unschedules() {
+    let plan = |name: &str| {
+        action("schedule", json!({"name": name, "cron": "0 9 * * mon", "prompt": PROMPT, "confidence": 90}))
+    };
+    let sandbox = ticking().charter("\"curate_memory\",", "\"curate_memory\", \"schedule\", \"unschedule\",");
+    act(&sandbox, "business", &[plan("monday")]);
+    let text = sandbox.read("org-business/schedules/monday.toml");
+    assert!(text.contains("by = \"business\"") && text.contains("provenance = \"department\""), "{text}");
+    let codes = |actions: &[serde_json::Value]| -> Vec<String> {
+        refused(&sandbox, "business", actions).into_iter().map(|(code, _)| code).collect()
+    };
+    assert_eq!(codes(&[plan("monday")]), ["schedule_exists"]);
+    let never = action(
+        "schedule",
+        json!({"name": "never", "cron": "0 0 30 2 *", "prompt": PROMPT, "confidence": 90}),
+    );
+    assert_eq!(codes(&[never]), ["bad_schedule"]);
+    assert_eq!(codes(&[action("unschedule", json!({"name": "tuesday"}))]), ["no_schedule"]);
+    act(&sandbox, "business", &[action("unschedule", json!({"name": "monday"}))]);
+    assert!(sandbox.read("org-business/schedules/monday.toml").contains("ended = "));
+    check(&sandbox, "2026-11-23T09:00:00Z", "nothing_open");
+    assert_eq!(fired(&sandbox), 0);
+    act(&sandbox, "business", &[plan("monday")]);
+}
