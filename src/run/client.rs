@@ -88,7 +88,14 @@ impl Shop<'_> {
     ) -> Result<Tried> {
         let spend = self.reserve(settings, ask)?;
         let began = Instant::now();
-        let mut listening = Listening::new(self, preset)?;
+        let mut listening = match Listening::new(self, preset) {
+            Ok(listening) => listening,
+            Err(error) => {
+                // Nothing was started, so nothing was spent.
+                self.settle(&spend, &Answered::default())?;
+                return Err(error);
+            }
+        };
         let mut active = ask.active.clone();
         let ended = child::run(&self.guard, spec, self.interrupt, &mut |output| {
             if let Output::Started { guard, engine } = &output {

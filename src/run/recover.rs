@@ -25,12 +25,13 @@ use crate::domain::ledger::{Line, RunLine};
 use crate::domain::message::Provenance;
 use crate::domain::plan::{Plan, Planned};
 use crate::domain::role::Role;
-use crate::domain::time::render_rfc3339;
+use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 use crate::domain::verdict::{Circumstances, Verdict};
 use crate::process::stop::{GRACE, end_marked};
 use crate::store::apply::is_there;
 use crate::store::breakage::Breakage;
 use crate::store::charters::LoadedCharter;
+use crate::store::fault::Fault;
 use crate::store::journal::{EntryKind, EntryName, is_bad_entry};
 use crate::store::lock::{Attempt, try_lock};
 use crate::store::runs::Active;
@@ -61,7 +62,7 @@ impl Shop<'_> {
         if let Some(blocked) = self.department.blocked()? {
             return Err(RunError::Refused(Refused::Blocked(blocked.reason)));
         }
-        let dead = self.department.active().unwrap_or(None);
+        let dead = self.find_dead(&mut recovered)?;
         if let Some(active) = &dead {
             self.end_processes(active, &mut recovered)?;
             self.department.sync_moved()?;
@@ -83,6 +84,23 @@ impl Shop<'_> {
             self.tell(&Event::Notice(line));
         }
         Ok(recovered)
+    }
+
+    /// The run that left `active.json`. One that can't be read names nobody: it is set aside, and that is said.
+    fn find_dead(&self, recovered: &mut Recovered) -> Result<Option<Active>> {
+        if self.department.is_active_newer()? {
+            let what = "a newer program wrote .harness/active.json; run that one".to_string();
+            return Err(RunError::Refused(Refused::Blocked(what)));
+        }
+        match self.department.active() {
+            Err(error) if matches!(error.fault, Fault::Format(_)) => {
+                let why = error.fault.to_string();
+                self.department.quarantine(".harness", "active.json", &why)?;
+                recovered.lines.push(format!("active.json was set aside in quarantine: {why}"));
+                Ok(None)
+            }
+            found => Ok(found?),
+        }
     }
 
     fn end_processes(&self, active: &Active, recovered: &mut Recovered) -> Result<()> {
@@ -263,6 +281,8 @@ impl Shop<'_> {
                 _ => None,
             })
             .collect();
+        let started = parse_rfc3339(&active.started).unwrap_or(Time::MIN_UTC);
+        let (usd, known) = self.counted_for(&active.run, started)?;
         let line = RunLine {
             schema: 1,
             at: render_rfc3339((self.now)()),
@@ -273,8 +293,9 @@ impl Shop<'_> {
             reason: "the run died without an end; what it had decided was carried out".to_string(),
             iterations: steps.iter().map(|step| step.iteration).max().unwrap_or(0),
             steps: steps.len() as u64,
-            cost_usd: steps.iter().map(|step| step.cost_usd).sum(),
-            counted_usd: steps.iter().map(|step| step.counted_usd).sum(),
+            // The book knows of the call that the run died in, too.
+            cost_usd: known.then_some(usd),
+            counted_usd: usd,
             changed: true,
             record: String::new(),
         };

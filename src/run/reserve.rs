@@ -2,12 +2,13 @@
 
 use super::ask::{Answered, Ask};
 use super::{Refused, Result, RunError, Shop};
-use crate::domain::budget::{Book, Spend, earliest, limits_for};
+use crate::domain::budget::{Book, BudgetLine, Spend, earliest, limits_for};
 use crate::domain::event::Event;
 use crate::domain::message::Message;
 use crate::domain::settings::EngineSettings;
-use crate::domain::time::render_rfc3339;
+use crate::domain::time::{Time, render_rfc3339};
 use crate::store::budget::Reserved;
+use std::collections::BTreeMap;
 
 /// Bytes of a prompt in a token, roughly.
 const BYTES_PER_TOKEN: usize = 4;
@@ -98,5 +99,20 @@ impl Shop<'_> {
             self.org.settle(&spend.id, spend.usd, spend.tokens, false, now)?;
         }
         Ok(())
+    }
+
+    /// What the book counts for a run since it started, and whether all of it is known.
+    pub(super) fn counted_for(&self, run: &str, since: Time) -> Result<(f64, bool)> {
+        let lines = self.org.budget_lines(since)?;
+        let start = format!("{run}/");
+        let mut calls = BTreeMap::new();
+        for line in &lines {
+            if let BudgetLine::Settle { id, usd, known, .. } = line
+                && id.starts_with(&start)
+            {
+                calls.insert(id.as_str(), (*usd, *known));
+            }
+        }
+        Ok(calls.into_values().fold((0.0, true), |(sum, all), (usd, known)| (sum + usd, all && known)))
     }
 }

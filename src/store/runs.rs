@@ -47,6 +47,13 @@ impl Department {
         active.map(Some).map_err(|error| StoreError::format(own.join(ACTIVE), error))
     }
 
+    /// Whether a newer program wrote down who runs.
+    pub fn is_active_newer(&self) -> Result<bool> {
+        let text = self.own()?.read(ACTIVE, 64 * 1024)?.map(|text| text.text).unwrap_or_default();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        Ok(value.get("schema").and_then(serde_json::Value::as_u64).is_some_and(|schema| schema > 1))
+    }
+
     pub fn write_active(&self, active: &Active) -> Result<()> {
         write_json(&self.own()?, ACTIVE, active)
     }

@@ -14,6 +14,60 @@ fn die(sandbox: &Sandbox) {
     running.finish().status(137).any_stderr().any_stdout();
 }
 
+/// Nobody knows what a call cost that was killed: it counts at the worst, and is never called nothing.
+#[test]
+fn a_run_that_died_in_a_call_has_no_known_cost() {
+    let sandbox = office();
+    die(&sandbox);
+    sandbox.start(&["recover", "rd"]).finish().any_stdout().any_stderr();
+    let run = crate::office::ledger(&sandbox, "rd").pop().unwrap();
+    assert_eq!((&run["outcome"], &run["cost_usd"]), (&json!("killed"), &json!(null)), "{run}");
+    assert_eq!(run["counted_usd"], 1.0, "{run}");
+    let listed = crate::office::done(&sandbox, &["runs", "list", "rd"]);
+    assert!(listed.contains("unknown"), "{listed}");
+    sandbox.run(["verify"]).any_stdout();
+}
+
+#[test]
+fn a_run_that_died_before_it_asked_cost_nothing() {
+    let sandbox = office().message("rd", "Note", "Hi", "Body");
+    let active = json!({"schema": 1, "run": "r-20261118-004100-aaaaaa", "kind": "loop", "role": "",
+        "started": "2026-11-18T00:41:00Z", "pid": 999_999_999, "start_time": 1, "boot": "b",
+        "guard_pid": null, "engine_pid": null});
+    let sandbox = sandbox.bytes("org-rd/.harness/active.json", active.to_string().as_bytes());
+    sandbox.start(&["recover", "rd"]).finish().any_stdout().any_stderr();
+    let text = sandbox.read("org-rd/.harness/runs.jsonl");
+    assert!(text.contains("\"outcome\":\"killed\"") && text.contains("\"cost_usd\":0.0"), "{text}");
+}
+
+#[test]
+fn who_runs_is_never_guessed_from_a_file_that_can_not_be_read() {
+    let file = "org-rd/.harness/active.json";
+    let sandbox = office().bytes(file, b"{\"schema\": 1, \"run\": ");
+    let (status, _, stderr) = sandbox.start(&["recover", "rd"]).finish().parts();
+    assert!(status == 0 && stderr.contains("active.json was set aside in quarantine"), "{stderr}");
+    assert!(!sandbox.exists(file) && sandbox.exists("org-rd/.harness/quarantine/active.json"));
+    let newer = b"{\"schema\": 9, \"run\": \"r-1\"}";
+    let sandbox = office().message("rd", "Note", "Hi", "Body").bytes(file, newer);
+    for args in [&["recover", "rd"][..], &["run-loop", "rd"]] {
+        let (status, _, stderr) = sandbox.start(args).finish().parts();
+        assert!(status == 3 && stderr.contains("a newer program wrote"), "{status} {stderr}");
+    }
+    assert_eq!((sandbox.read(file).as_bytes(), sandbox.calls().len()), (&newer[..], 0));
+}
+
+/// A log that can't be written keeps the engine from being asked, and then nothing is spent.
+#[test]
+fn what_was_reserved_for_a_call_that_never_began_is_given_back() {
+    let sandbox = office().message("rd", "Note", "Hi", "Body").link("org-rd/.harness/live.log", "elsewhere");
+    let (status, _, stderr) = step(&sandbox, "rd").parts();
+    assert!(status == 1 && stderr.contains("live.log"), "{status} {stderr}");
+    let limits = data(&sandbox, &["budget"]).to_string();
+    let book = sandbox.read(".harness/budget.jsonl");
+    assert_eq!(book.matches("\"line\":\"settle\"").count(), 1, "{book}");
+    assert!(book.contains("\"usd\":0.0,"), "{book} {limits}");
+}
+
 #[test]
 fn three_runs_in_a_row_that_died_trip_the_gate() {
     // A call that was killed counts at its worst, a dollar: five of them must be in the budget.
