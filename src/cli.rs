@@ -72,6 +72,7 @@ Trust it:
   recover       Finish what a dead run left
   drill         Kill runs on purpose, and prove recovery
   commit        Commit what was written in a department
+  undo          Take back what a run changed
 
 Carry it:
   schema        Print the JSON Schema of a format

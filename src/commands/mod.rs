@@ -30,6 +30,7 @@ mod questions;
 mod recover;
 mod report;
 mod requests;
+mod run_id;
 mod run_loop;
 mod running;
 mod runs;
@@ -47,6 +48,7 @@ mod task;
 mod task_show;
 mod tick;
 mod trail;
+mod undo;
 mod verify;
 mod watch;
 mod why;
@@ -102,6 +104,7 @@ pub enum Command {
     Drill(drill::DrillArgs),
     Recover(recover::RecoverArgs),
     Commit(commit::CommitArgs),
+    Undo(undo::UndoArgs),
     Schema(schema::SchemaArgs),
 }
 
@@ -146,6 +149,7 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Runs(args)) => runs::run(args, app),
         Some(Command::ActiveRuns(args)) => stop::active_runs(args, app),
         Some(Command::Memory(args)) => memory::run(args, app),
+        Some(Command::Undo(args)) => undo::run(args, app),
         Some(Command::Commit(args)) => commit::run(args, app),
         Some(Command::Recover(args)) => recover::run(args, app),
         Some(Command::Charter(args)) => charter::run(args, app),

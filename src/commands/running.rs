@@ -92,6 +92,18 @@ pub fn commit_department(app: &App<'_>, dept: &str) -> Result<Committed> {
     })
 }
 
+/// Something done with a department's shop, and nothing run.
+pub fn at_shop<T>(
+    app: &App<'_>,
+    order: &Order<'_>,
+    work: impl FnOnce(&Shop<'_>) -> crate::run::Result<T>,
+) -> Result<T> {
+    let mut sink = crate::ui::sink::Progress::new(app.ui);
+    with_shop(app, order, &mut sink, |shop, _| {
+        work(shop).map_err(|error| to_command_error(order.dept, error))
+    })
+}
+
 /// Nobody listens.
 struct Silent;
 

@@ -48,6 +48,7 @@ pub mod task;
 pub mod template;
 pub mod text;
 pub mod time;
+pub mod undo;
 pub mod verdict;
 pub mod wake;
 pub mod why;

@@ -29,6 +29,9 @@ pub struct Plan {
     /// The actions as the director gave them, for judging again where the charter has changed.
     pub actions: Vec<Map<String, Value>>,
     pub effects: Vec<Planned>,
+    /// What is changed, as it was before; for undoing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Before>,
     pub finish: Finish,
     /// How often carrying it out has failed.
     #[serde(default)]
@@ -66,6 +69,15 @@ impl Plan {
         self.finish.record = self.finish.record.replace(self.finish.ledger.trim_end(), line.trim_end());
         self.finish.ledger = line;
     }
+}
+
+/// A file as it was before the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Before {
+    /// The path, the message's id, or `<dept>/<id>` of a message elsewhere.
+    pub of: String,
+    pub path: String,
+    pub text: Option<String>,
 }
 
 /// One effect, and the action it belongs to.
@@ -117,6 +129,10 @@ pub enum Effect {
     },
     /// A message moved on.
     Mark { id: String, mark: Marking },
+    /// A file taken away, as long as it is what it was.
+    Remove { path: String, sha256: String },
+    /// A message taken out of a department's inbox, as long as nobody has touched it there.
+    Recall { dept: String, id: String, sha256: String },
 }
 
 /// How a message is moved on.

@@ -81,6 +81,7 @@ impl Shop<'_> {
             role: String::new(),
             provenance: Provenance::Human.name().to_string(),
             actions: Vec::new(),
+            before: self.before(&effects)?,
             effects,
             finish: Finish::default(),
             failures: 0,

@@ -136,6 +136,7 @@ impl Shop<'_> {
             role: String::new(),
             provenance: "department".to_string(),
             actions: Vec::new(),
+            before: self.before(&effects)?,
             effects,
             finish: Finish {
                 record_name: line.record.clone(),
@@ -147,6 +148,7 @@ impl Shop<'_> {
         };
         self.journal.write(&name, &plan)?;
         self.carry_out(&name, plan)?;
+        self.journal.prune_kept()?;
         Ok(self.journal.sync()?)
     }
 }

@@ -78,10 +78,19 @@ type Step<T> = Result<T, Halt>;
 impl Shop<'_> {
     /// Ends a run with its commit. The department's lock is held. Nothing here fails a run.
     pub fn commit(&self) {
+        self.tell_commit(&self.committing());
+    }
+
+    /// The same, with a subject of its own.
+    pub fn commit_as(&self, subject: String) {
+        self.tell_commit(&Committing { subject: Some(subject), ..self.committing() });
+    }
+
+    fn tell_commit(&self, committing: &Committing<'_>) {
         if self.effects == Effects::Shown {
             return;
         }
-        match self.committing().commit() {
+        match committing.commit() {
             Committed::Later(why) => self.tell(&Event::Notice(&format!("not committed yet: {why}"))),
             Committed::Done { left, .. } => {
                 for what in left {

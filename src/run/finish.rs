@@ -171,7 +171,8 @@ impl Shop<'_> {
         let kind = if saved.mode == "ceo" { "ceo" } else { &saved.role };
         let record_name = self.department.free_record_name(saved_time(saved), kind)?;
         let line = self.step_line(&ending, loaded, &record_name);
-        let plan = self.to_plan(&ending, line, record_name, charter);
+        let mut plan = self.to_plan(&ending, line, record_name, charter);
+        plan.before = self.before(&plan.effects)?;
         let name = EntryName { run: saved.run.clone(), step: saved.step, kind: EntryKind::Plan };
         if self.breaks(Breakage::PlanAfterEffects) {
             self.apply_effects(&plan)?;
@@ -289,6 +290,7 @@ impl Shop<'_> {
             // Kept to be judged again; those of a refused answer may hold a secret, and lead to nothing.
             actions: if ending.refusals.is_empty() { ending.actions.to_vec() } else { Vec::new() },
             effects: self.sign_requests(ending.outcome.effects.clone()),
+            before: Vec::new(),
             finish: Finish {
                 record_name,
                 record: mask(&record),
@@ -328,7 +330,11 @@ impl Shop<'_> {
         }
         self.department.sync_notes()?;
         self.watch.note_written(&plan.effects);
-        self.close_entries(name)
+        if plan.effects.is_empty() {
+            return self.close_entries(name);
+        }
+        self.journal.remove(&EntryName { kind: EntryKind::Answer, ..name.clone() })?;
+        Ok(self.journal.keep(name)?)
     }
 
     fn apply_effects(&self, plan: &Plan) -> crate::store::fault::Result<()> {

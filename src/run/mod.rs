@@ -31,6 +31,7 @@ pub mod stop;
 pub mod survey;
 pub mod tick;
 pub mod trail;
+pub mod undo;
 pub mod verify;
 mod wake;
 

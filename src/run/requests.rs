@@ -119,6 +119,7 @@ impl Shop<'_> {
             provenance: Provenance::Department.name().to_string(),
             // For judging again, where the charter changes before a crash is recovered from.
             actions: request.action().ok().filter(|_| approved).into_iter().collect(),
+            before: self.before(&effects)?,
             effects,
             finish: Finish::default(),
             failures: 0,

@@ -45,6 +45,8 @@ fn apply_effect(org: &Org, department: &Department, effect: &Effect) -> Result<(
             (Some(from), before) => refile(department, from, path, before.as_deref(), text),
         },
         Effect::Mark { id, mark } => apply_mark(department, id, mark),
+        Effect::Remove { path, sha256 } => remove(department, path, sha256),
+        Effect::Recall { dept, id, sha256 } => recall(org, dept, id, sha256),
     }
 }
 
@@ -114,6 +116,28 @@ fn refile(department: &Department, from: &str, to: &str, before: Option<&str>, t
     replace(department, from, before, text)?;
     let old = department.dir.make(old)?;
     old.move_to(old_name, &department.dir.make_lasting(new)?, new_name)
+}
+
+/// Away with a file that is what it was. One that was changed since is somebody's, and stops.
+fn remove(department: &Department, path: &str, was: &str) -> Result<()> {
+    let (folder, name) = split(path);
+    let Some(now) = department.dir.read(path, FILE_MAX)? else { return department.sync_folder(folder) };
+    if sha256(now.text.as_bytes()) != was {
+        return Err(StoreError::new(department.dir.join(path), "remove", Fault::Conflict));
+    }
+    department.dir.make(folder)?.remove(name)
+}
+
+/// Out of an inbox again. A message that was touched there meanwhile is the receiver's, and stays.
+fn recall(org: &Org, dept: &str, id: &str, was: &str) -> Result<()> {
+    let Ok(dept) = Dept::parse(dept) else { return Ok(()) };
+    let Some(receiver) = org.department(&dept)? else { return Ok(()) };
+    match receiver.dir.read(&format!("inbox/{id}.md"), FILE_MAX)? {
+        Some(now) if sha256(now.text.as_bytes()) == was => {
+            receiver.dir.make("inbox")?.remove(&format!("{id}.md"))
+        }
+        _ => receiver.sync_folder("inbox"),
+    }
 }
 
 fn apply_mark(department: &Department, id: &str, mark: &Marking) -> Result<()> {

@@ -15,6 +15,11 @@ use serde::{Deserialize, Serialize};
 /// The largest entry that is read.
 const ENTRY_MAX: u64 = 64 * 1024 * 1024;
 const FOLDER: &str = ".harness/journal";
+/// Plans that were carried out, for undoing.
+const KEPT: &str = ".harness/undo";
+/// How many of them are kept, and how many more there may be before the oldest go.
+const KEPT_MOST: usize = 1_000;
+const KEPT_SLACK: usize = 100;
 
 /// What an entry holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,9 +132,13 @@ impl Journal {
 
     /// Reads an entry whose MAC is right; any other is a format fault.
     pub fn read<T: DeserializeOwned>(&self, name: &EntryName) -> Result<Option<T>> {
+        self.read_in(FOLDER, name)
+    }
+
+    fn read_in<T: DeserializeOwned>(&self, folder: &str, name: &EntryName) -> Result<Option<T>> {
         let file = name.file();
-        let path = self.path(&file);
-        let Some(dir) = self.parent.find(FOLDER)? else { return Ok(None) };
+        let path = self.parent.join(folder).join(&file);
+        let Some(dir) = self.parent.find(folder)? else { return Ok(None) };
         let Some(text) = dir.read(&file, ENTRY_MAX)? else { return Ok(None) };
         let envelope: Envelope =
             serde_json::from_str(&text.text).map_err(|error| StoreError::format(&path, error))?;
@@ -148,6 +157,46 @@ impl Journal {
             Some(dir) => dir.remove_unsynced(&name.file()),
             None => Ok(()),
         }
+    }
+
+    /// Closes a plan and keeps it for undoing. Not synced, as in [`Journal::remove`]: what a power loss takes is the way
+    /// back, never what was done.
+    pub fn keep(&self, name: &EntryName) -> Result<()> {
+        let Some(dir) = self.parent.find(FOLDER)? else { return Ok(()) };
+        let file = name.file();
+        if dir.stat(&file)?.is_none() {
+            return Ok(());
+        }
+        dir.move_over_unsynced(&file, &self.parent.make(KEPT)?)
+    }
+
+    /// The kept plans of a run, in the order in which they were carried out: its end, number 0, came last.
+    pub fn kept<T: DeserializeOwned>(&self, run: &str) -> Result<Vec<T>> {
+        let names = self.kept_names()?.into_iter().filter(|name| name.run == run);
+        let mut names: Vec<EntryName> = names.collect();
+        names.sort_by_key(|name| name.step.wrapping_sub(1));
+        let mut plans = Vec::new();
+        for name in &names {
+            plans.extend(self.read_in(KEPT, name)?);
+        }
+        Ok(plans)
+    }
+
+    fn kept_names(&self) -> Result<Vec<EntryName>> {
+        let Some(dir) = self.parent.find(KEPT)? else { return Ok(Vec::new()) };
+        Ok(dir.list()?.iter().filter_map(|entry| EntryName::parse(&entry.name)).collect())
+    }
+
+    /// Drops the oldest of the kept plans where there are too many. Ids sort by time.
+    pub fn prune_kept(&self) -> Result<()> {
+        let mut names = self.kept_names()?;
+        if names.len() <= KEPT_MOST + KEPT_SLACK {
+            return Ok(());
+        }
+        names.sort_by_key(|name| name.run.split_once('-').map(|(_, rest)| rest.to_string()));
+        let Some(dir) = self.parent.find(KEPT)? else { return Ok(()) };
+        let oldest = names.len() - KEPT_MOST;
+        names[..oldest].iter().try_for_each(|name| dir.remove_unsynced(&name.file()))
     }
 
     pub fn sync(&self) -> Result<()> {

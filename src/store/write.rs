@@ -268,6 +268,12 @@ impl Dir {
         self.sync()
     }
 
+    /// Moves a file over whatever has its name in another folder, where losing either after a power loss does no harm.
+    pub fn move_over_unsynced(&self, name: &str, to: &Dir) -> Result<()> {
+        let moved = self.disk().rename_over((self.fd(), name), (to.fd(), name));
+        moved.map_err(|error| StoreError::io(self.join(name), "move", error))
+    }
+
     /// Removes a file whose return after a power loss would do no harm.
     pub fn remove_unsynced(&self, name: &str) -> Result<()> {
         self.note(name, || Written::Gone);

@@ -81,3 +81,4 @@ mod terminal;
 mod ticks;
 mod tidy;
 mod whys;
+mod undo;

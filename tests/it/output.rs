@@ -76,8 +76,8 @@ fn mistakes_on_the_command_line_are_one_sentence_with_hints() {
     let sandbox = Sandbox::new().dept("rd").without_env("HARNESS_ROOT");
     let check = |args: &[&str], stderr: &str| drop(sandbox.start(args).finish().status(2).stderr(stderr));
     check(
-        &["snd"],
-        "error: unrecognized subcommand 'snd'\nhint: did you mean `send`?\nhint: the form is `harness [OPTIONS] [COMMAND]`; see `harness --help`\n",
+        &["sendd"],
+        "error: unrecognized subcommand 'sendd'\nhint: did you mean `send`?\nhint: the form is `harness [OPTIONS] [COMMAND]`; see `harness --help`\n",
     );
     check(
         &["charter"],

@@ -1,0 +1,126 @@
+//! `harness undo`: takes back what a run changed.
+
+use super::app::{App, Result};
+use super::run_id::find_run;
+use super::running::{Order, at_shop};
+use crate::domain::undo::{Item, Verdict};
+use crate::error::CommandError;
+use crate::run::Effects;
+use crate::run::cycle::Work;
+use crate::run::undo::{Undone, say};
+use crate::ui::Answer;
+use serde_json::{Value, json};
+
+/// Take back what a run changed
+///
+/// Every file that is still as the run left it goes back to what it was, messages that nobody has touched are taken out
+/// of the inboxes they went to, and what the run had handled is open again. What can't be undone is shown first: a
+/// message that was handled elsewhere, a file that was changed since. Ledger, records and logs only get a line more, and
+/// the director is told. In a git work tree it is one new commit. An undo is a run too, and can be undone.
+///
+/// It asks first, unless --yes is given. Exit 1 where nothing can be undone.
+///
+/// Examples:
+///   harness undo 7f3k2q --dry-run
+///   harness undo 7f3k2q --yes
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct UndoArgs {
+    /// The run's id, or the end of it
+    run: String,
+    /// Don't ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Show what would be undone, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: &UndoArgs, app: &App<'_>) -> Result<Answer> {
+    app.require_human("undo")?;
+    let org = app.org()?;
+    let (department, run) = find_run(&org, &args.run)?;
+    let dept = department.dept.to_string();
+    let order = Order {
+        dept: &dept,
+        kind: "undo",
+        work: Work::Loop { max_iterations: 1 },
+        engines: vec!["rules".to_string()],
+        effects: Effects::CarriedOut,
+    };
+    let items = match at_shop(app, &order, |shop| shop.show_undo(&run))? {
+        Undone::Shown(items) => items,
+        Undone::NothingKept => return Err(nothing_kept(&run)),
+        other => return answer(&run, other),
+    };
+    let shown = list(&items);
+    if args.dry_run {
+        let text = format!("would undo {run} of {dept}:\n{shown}");
+        return Ok(Answer::new("harness.undo/1", data(&run, None, &items), text));
+    }
+    if !items.iter().any(|item| matches!(item.verdict, Verdict::Back(_))) {
+        return Err(CommandError::failed(format!("nothing of {run} can be undone:\n{}", shown.trim_end()))
+            .code("nothing_to_undo"));
+    }
+    if !args.yes {
+        if !app.ui.can_ask() {
+            return Err(CommandError::failed(format!("undoing {run} of {dept} would change this:\n{shown}"))
+                .code("not_confirmed")
+                .hint(format!("to do it: `harness undo {run} --yes`")));
+        }
+        app.ui.notice(&format!("Undoing {run} of {dept}:\n{shown}"));
+        if !app.ui.ask("Undo it?") {
+            return Err(CommandError::failed("nothing was changed").code("not_confirmed"));
+        }
+    }
+    app.audit(&org, "undo", &format!("{run} of {dept}"))?;
+    answer(&run, at_shop(app, &order, |shop| shop.undo(&run))?)
+}
+
+fn nothing_kept(run: &str) -> CommandError {
+    CommandError::failed(format!("{run} changed nothing, or what it changed is no longer kept"))
+        .code("nothing_to_undo")
+        .hint(format!("`harness runs show {run}` shows what it did"))
+}
+
+fn answer(run: &str, undone: Undone) -> Result<Answer> {
+    match undone {
+        Undone::Done { items, undo } => {
+            let text =
+                format!("undid {run}, as {undo}:\n{}To take that back: harness undo {undo}\n", list(&items));
+            Ok(Answer::new("harness.undo/1", data(run, Some(&undo), &items), text))
+        }
+        Undone::Shown(items) => {
+            Err(CommandError::failed(format!("nothing of {run} can be undone:\n{}", list(&items).trim_end()))
+                .code("nothing_to_undo"))
+        }
+        Undone::NothingKept => Err(nothing_kept(run)),
+        Undone::Busy(dept) => {
+            Err(CommandError::new(crate::error::Kind::Busy, format!("`{dept}` is at work"))
+                .hint(format!("wait, or end it: `harness stop-loop {dept}`")))
+        }
+    }
+}
+
+/// What can't be undone first.
+fn list(items: &[Item]) -> String {
+    let stays = items.iter().filter(|item| matches!(item.verdict, Verdict::Stays(_)));
+    let rest = items.iter().filter(|item| !matches!(item.verdict, Verdict::Stays(_)));
+    stays.chain(rest).map(|item| format!("  {}\n", say(item))).collect()
+}
+
+fn data(run: &str, undo: Option<&str>, items: &[Item]) -> Value {
+    let items: Vec<Value> = items
+        .iter()
+        .map(|item| {
+            let (state, why) = match &item.verdict {
+                Verdict::Back(_) => ("taken_back", None),
+                Verdict::Retracted(_) => ("retracted", None),
+                Verdict::Already => ("already", None),
+                Verdict::Stays(why) => ("stays", Some(why)),
+            };
+            json!({"what": item.what, "state": state, "why": why})
+        })
+        .collect();
+    json!({"run": run, "undo": undo, "dry_run": undo.is_none(), "items": items})
+}
