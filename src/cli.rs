@@ -73,6 +73,7 @@ Trust it:
   drill         Kill runs on purpose, and prove recovery
   commit        Commit what was written in a department
   undo          Take back what a run changed
+  replay        Judge a run's answers by the rules of today
 
 Carry it:
   schema        Print the JSON Schema of a format

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Ctx {
     variables: BTreeMap<String, String>,
-    fixed_now: Option<Time>,
+    fixed_now: Cell<Option<Time>>,
     seed: Option<Cell<u64>>,
     disk: Disk,
     inside_run: bool,
@@ -36,11 +36,27 @@ impl Ctx {
         let disk = Disk::new(test_plan(&test));
         // Asked for by itself: a value that is no UTF-8 is not among the variables, and counts all the same.
         let inside_run = std::env::var_os("HARNESS_RUN").is_some();
-        Ctx { fixed_now, seed, disk, inside_run, variables }
+        Ctx { fixed_now: Cell::new(fixed_now), seed, disk, inside_run, variables }
+    }
+
+    /// The same surroundings with a clock that is set by hand, a seed, and another disk: for what is only tried.
+    pub fn virtual_at(&self, now: Time, seed: u64, disk: Disk) -> Ctx {
+        Ctx {
+            variables: self.variables.clone(),
+            fixed_now: Cell::new(Some(now)),
+            seed: Some(Cell::new(seed)),
+            disk,
+            inside_run: self.inside_run,
+        }
+    }
+
+    /// Sets a clock that is set by hand.
+    pub fn set_now(&self, now: Time) {
+        self.fixed_now.set(Some(now));
     }
 
     pub fn now(&self) -> Time {
-        self.fixed_now.unwrap_or_else(chrono::Utc::now)
+        self.fixed_now.get().unwrap_or_else(chrono::Utc::now)
     }
 
     /// Seconds since some fixed point, for durations; it never goes back.

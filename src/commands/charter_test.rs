@@ -2,12 +2,12 @@
 
 use super::app::{App, Result};
 use super::charter::{load, standing_warning};
-use crate::domain::ledger::{Line, StepLine};
+use crate::domain::ledger::{Line, Refusal, StepLine};
 use crate::domain::message::Provenance;
 use crate::domain::record::recorded_actions;
 use crate::domain::role::Role;
 use crate::domain::time::{parse_rfc3339, parse_since};
-use crate::domain::verdict::{Circumstances, judge_action};
+use crate::domain::verdict::{Circumstances, REFUSALS, Ruling, judge_action};
 use crate::error::{CommandError, Kind};
 use crate::ui::Answer;
 use serde_json::{Value, json};
@@ -41,6 +41,12 @@ struct Difference {
     why: String,
 }
 
+#[derive(Default)]
+struct Tested {
+    judged: usize,
+    differences: Vec<Difference>,
+}
+
 pub fn run(args: &TestArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let department = app.department(&org, &args.dept)?;
@@ -51,10 +57,11 @@ pub fn run(args: &TestArgs, app: &App<'_>) -> Result<Answer> {
     let warnings: Vec<String> = standing_warning(&org, &department)?.into_iter().collect();
     let charter = load(&department)?.rules;
     let receivers = |name: &str, kind: &str| org.receiver(name, kind);
-    let (mut judged, mut differences) = (0, Vec::new());
+    let mut tested = Tested::default();
     for line in department.ledger_whole()? {
         let Line::Step(step) = line else { continue };
-        if step.actions.is_empty() || parse_rfc3339(&step.at).is_none_or(|at| at < since) {
+        let judged = !step.actions.is_empty() || step.outcome == "refused";
+        if !judged || parse_rfc3339(&step.at).is_none_or(|at| at < since) {
             continue;
         }
         let Some(record) = department.read_record(&step.record)? else { continue };
@@ -68,37 +75,61 @@ pub fn run(args: &TestArgs, app: &App<'_>) -> Result<Answer> {
             },
             receivers: Some(&receivers),
         };
-        for (action, before) in recorded_actions(&record).iter().zip(&step.actions) {
-            judged += 1;
-            let ruling = judge_action(&charter, action, &at);
-            if ruling.verdict.to_string() != before.verdict {
-                differences.push(difference(
-                    &step,
-                    action,
-                    &before.verdict,
-                    &ruling.verdict.to_string(),
-                    ruling.message,
-                ));
+        for (index, action) in recorded_actions(&record).iter().enumerate() {
+            if let Some(before) = verdict_then(&step, index) {
+                tested.judge(&step, action, before, &judge_action(&charter, action, &at));
             }
         }
     }
-    Ok(answer(args, judged, &differences).warnings(warnings))
+    Ok(answer(args, &tested).warnings(warnings))
 }
 
-fn difference(
-    step: &StepLine,
-    action: &serde_json::Map<String, Value>,
-    before: &str,
-    now: &str,
-    why: String,
-) -> Difference {
-    let name = action.get("do").and_then(Value::as_str).unwrap_or("?").to_string();
-    Difference { run: step.run.clone(), action: name, before: before.to_string(), now: now.to_string(), why }
+/// How an action was judged then; none where something else than the charter refused the answer.
+fn verdict_then(step: &StepLine, index: usize) -> Option<&str> {
+    if step.outcome != "refused" {
+        return step.actions.get(index).map(|line| line.verdict.as_str());
+    }
+    let place = format!("action {} (", index + 1);
+    let by_charter = |refusal: &&Refusal| REFUSALS.contains(&refusal.code.as_str());
+    let refused = step.refusals.iter().filter(by_charter).any(|refusal| refusal.message.contains(&place));
+    refused.then_some("refuse")
 }
 
-fn answer(args: &TestArgs, judged: usize, differences: &[Difference]) -> Answer {
+impl Tested {
+    fn judge(
+        &mut self,
+        step: &StepLine,
+        action: &serde_json::Map<String, Value>,
+        before: &str,
+        now: &Ruling,
+    ) {
+        self.judged += 1;
+        if now.verdict.to_string() == before {
+            return;
+        }
+        self.differences.push(Difference {
+            run: step.run.clone(),
+            action: action.get("do").and_then(Value::as_str).unwrap_or("?").to_string(),
+            before: before.to_string(),
+            now: now.verdict.to_string(),
+            why: now.message.clone(),
+        });
+    }
+
+    /// How many went from one verdict to another.
+    fn count(&self, is: impl Fn(&Difference) -> bool) -> usize {
+        self.differences.iter().filter(|one| is(one)).count()
+    }
+}
+
+fn answer(args: &TestArgs, tested: &Tested) -> Answer {
+    let Tested { judged, differences } = tested;
+    let refused = tested.count(|one| one.now == "refuse");
+    let allowed = tested.count(|one| one.before == "refuse");
+    let other = differences.len() - refused - allowed;
     let mut text = format!(
-        "{judged} actions of {} since {} judged again, {} differ\n",
+        "{judged} actions of {} since {} judged again, {} differ: {refused} now refused, {allowed} no longer refused, {other} \
+         otherwise\n",
         args.dept,
         args.since,
         differences.len()
@@ -117,5 +148,7 @@ fn answer(args: &TestArgs, judged: usize, differences: &[Difference]) -> Answer 
         .map(|one| json!({"run": one.run, "do": one.action, "before": one.before, "now": one.now, "why": one.why}))
         .collect();
     let exit = u8::from(!differences.is_empty());
-    Answer::new("harness.charter-test/1", json!({"judged": judged, "differences": shown}), text).exit(exit)
+    let totals = json!({"now_refused": refused, "no_longer_refused": allowed, "other": other});
+    let data = json!({"judged": judged, "totals": totals, "differences": shown});
+    Answer::new("harness.charter-test/1", data, text).exit(exit)
 }

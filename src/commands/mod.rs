@@ -29,6 +29,7 @@ mod prompt;
 mod questions;
 mod recover;
 mod report;
+mod replay;
 mod requests;
 mod run_id;
 mod run_loop;
@@ -48,6 +49,7 @@ mod task;
 mod task_show;
 mod tick;
 mod trail;
+mod trial;
 mod undo;
 mod verify;
 mod watch;
@@ -105,6 +107,7 @@ pub enum Command {
     Recover(recover::RecoverArgs),
     Commit(commit::CommitArgs),
     Undo(undo::UndoArgs),
+    Replay(replay::ReplayArgs),
     Schema(schema::SchemaArgs),
 }
 
@@ -149,6 +152,7 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Runs(args)) => runs::run(args, app),
         Some(Command::ActiveRuns(args)) => stop::active_runs(args, app),
         Some(Command::Memory(args)) => memory::run(args, app),
+        Some(Command::Replay(args)) => replay::run(args, app),
         Some(Command::Undo(args)) => undo::run(args, app),
         Some(Command::Commit(args)) => commit::run(args, app),
         Some(Command::Recover(args)) => recover::run(args, app),

@@ -167,6 +167,30 @@ pub struct Found<'a> {
     pub dept: &'a str,
 }
 
+/// The text of a message that was moved on by runs that are to count for nothing, as it was when it arrived; none where
+/// it was not. What counts is told by the receipt's run and moment.
+pub fn reopen(text: &str, counts_for_nothing: &dyn Fn(&str, Time) -> bool) -> Option<String> {
+    let split = parse_front_matter(text).ok()?;
+    let mut front = split.front?;
+    let moved = |status: &Status, part: &str| format!("{status}_{part}");
+    let undone = Status::ALL.iter().any(|status| {
+        let at = front.text(&moved(status, "at")).and_then(parse_rfc3339);
+        let run = front.text(&moved(status, "run"));
+        at.zip(run).is_some_and(|(at, run)| counts_for_nothing(run, at))
+    });
+    if !undone {
+        return None;
+    }
+    front.set_text("status", Status::Pending.name());
+    front.remove("waits_for");
+    for status in Status::ALL {
+        for part in ["at", "by", "run", "why"] {
+            front.remove(&moved(&status, part));
+        }
+    }
+    Some(front.render(split.body))
+}
+
 /// Renders a new message, status pending.
 pub fn render_message(draft: &Draft) -> String {
     let mut front = FrontMatter::default();

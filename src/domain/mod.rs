@@ -37,6 +37,7 @@ pub mod prompt;
 pub mod record;
 pub mod redact;
 pub mod report;
+pub mod replay;
 pub mod request;
 pub mod role;
 pub mod schedule;

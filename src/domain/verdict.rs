@@ -107,6 +107,16 @@ fn name_of(json: &Map<String, Value>) -> &str {
     json.get("do").and_then(Value::as_str).unwrap_or("")
 }
 
+/// The codes of the refusals that come from a charter, a role or the organisation alone, and not from a moment's state.
+pub const REFUSALS: [&str; 6] = [
+    "role_may_not",
+    "action_not_in_charter",
+    "kind_not_sent",
+    "recipient_not_allowed",
+    "kind_not_received",
+    "no_such_department",
+];
+
 fn refuse(code: &'static str, rule: &str, message: String) -> Ruling {
     Ruling { verdict: Verdict::Refuse, code, rule: rule.to_string(), message, hint: None }
 }

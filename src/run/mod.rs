@@ -20,6 +20,7 @@ pub mod look;
 mod notify;
 mod reading;
 pub mod recover;
+pub mod replay;
 pub mod requests;
 mod reserve;
 mod revisions;

@@ -112,6 +112,13 @@ impl Shop<'_> {
             self.check_gate()?;
             let nonce = crate::domain::id::suffix(&(self.random)());
             let prompt = self.prompt(input, loaded, &nonce, &repair)?;
+            if self.effects == super::Effects::CarriedOut {
+                self.department.keep_prompt(
+                    &input.active.run,
+                    input.number,
+                    &self.redactor.mask(&prompt.text),
+                )?;
+            }
             let items: Vec<Message> = loaded.live.open_items().cloned().collect();
             let ask = Ask {
                 run: &input.active.run,
@@ -159,7 +166,13 @@ impl Shop<'_> {
         }
     }
 
-    fn prompt(&self, input: &StepInput, loaded: &Loaded, nonce: &str, repair: &[Refusal]) -> Result<Prompt> {
+    pub(super) fn prompt(
+        &self,
+        input: &StepInput,
+        loaded: &Loaded,
+        nonce: &str,
+        repair: &[Refusal],
+    ) -> Result<Prompt> {
         let moment = Moment {
             now: render_rfc3339((self.now)()),
             nonce: nonce.to_string(),

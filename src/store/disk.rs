@@ -45,6 +45,8 @@ pub struct Disk {
     put_off: Arc<Mutex<Option<PutOff>>>,
     /// Which files of departments are written, for the commits that follow.
     writing: Arc<Mutex<Writing>>,
+    /// Whether syncs are left out, as for what will be thrown away.
+    unsynced: bool,
     test: Option<Arc<Test>>,
 }
 
@@ -82,7 +84,12 @@ impl Disk {
     /// The disk as it is, or with a crash test's plan.
     pub fn new(plan: Option<Plan>) -> Disk {
         let test = plan.map(|plan| Arc::new(Test { plan, count: AtomicU64::new(0) }));
-        Disk { owner: "user".into(), put_off: Arc::default(), writing: Arc::default(), test }
+        Disk { owner: "user".into(), put_off: Arc::default(), writing: Arc::default(), unsynced: false, test }
+    }
+
+    /// A disk that syncs nothing.
+    pub fn without_sync() -> Disk {
+        Disk { unsynced: true, ..Disk::new(None) }
     }
 
     /// The same disk, whose temporary files carry the run and its department, so that recovery knows its own.
@@ -153,7 +160,7 @@ impl Disk {
     }
 
     pub fn sync_file(&self, at: BorrowedFd<'_>, name: &str, file: BorrowedFd<'_>) -> io::Result<()> {
-        if self.breaks(Breakage::NoFileSync) {
+        if self.unsynced || self.breaks(Breakage::NoFileSync) {
             return Ok(());
         }
         self.perform(Step::new("sync", at, name), |_| Ok(rustix::fs::fsync(file)?))
@@ -176,7 +183,7 @@ impl Disk {
     }
 
     pub fn sync_folder(&self, at: BorrowedFd<'_>) -> io::Result<()> {
-        if self.breaks(Breakage::NoFolderSync) {
+        if self.unsynced || self.breaks(Breakage::NoFolderSync) {
             return Ok(());
         }
         if let Some(folders) = self.put_off().as_mut() {
@@ -191,7 +198,7 @@ impl Disk {
 
     /// Syncs a folder also where that is put off: for an entry that others depend on at once.
     pub fn sync_folder_now(&self, at: BorrowedFd<'_>) -> io::Result<()> {
-        if self.breaks(Breakage::NoFolderSync) {
+        if self.unsynced || self.breaks(Breakage::NoFolderSync) {
             return Ok(());
         }
         self.perform(Step::new("sync-folder", at, ""), |_| match rustix::fs::fsync(at) {

@@ -170,3 +170,30 @@ impl LiveLog {
         let _ignored = self.file.write_all(text.as_bytes());
     }
 }
+
+/// The folder of prompts, the newest of which are kept for comparing.
+const ASKED: &str = ".harness/asked";
+/// How many are kept, and how many more there may be before the oldest go.
+const ASKED_MOST: usize = 200;
+const ASKED_SLACK: usize = 20;
+
+impl Department {
+    /// Keeps a step's prompt. It is for looking at, and so never synced.
+    pub fn keep_prompt(&self, run: &str, step: u64, prompt: &str) -> Result<()> {
+        let dir = self.dir.make(ASKED)?;
+        dir.replace_unsynced(&format!("{run}.{step}.md"), prompt.as_bytes())?;
+        let entries = dir.list()?;
+        if entries.len() > ASKED_MOST + ASKED_SLACK {
+            for entry in &entries[..entries.len() - ASKED_MOST] {
+                dir.remove_unsynced(&entry.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A step's prompt, where it is still kept.
+    pub fn kept_prompt(&self, run: &str, step: u64) -> Result<Option<String>> {
+        let Some(dir) = self.dir.find(ASKED)? else { return Ok(None) };
+        Ok(dir.read(&format!("{run}.{step}.md"), RECORD_MAX)?.map(|text| text.text))
+    }
+}

@@ -57,7 +57,7 @@ impl Department {
 }
 
 /// The last output that a record holds.
-fn output_of(record: &str) -> Option<String> {
+pub fn output_of(record: &str) -> Option<String> {
     let (_, after) = record.rsplit_once("\n## Output")?;
     let (_, after) = after.split_once("\n\n")?;
     let (open, rest) = after.split_once("text\n")?;

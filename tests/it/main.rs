@@ -65,6 +65,7 @@ mod readme;
 mod records;
 mod redaction;
 mod report;
+mod replays;
 mod rules;
 mod sandbox;
 mod scenarios;

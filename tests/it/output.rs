@@ -44,7 +44,7 @@ fn a_failure_is_a_document_too() {
         assert!(error["hints"][0].as_str().unwrap().contains(hint), "{error}");
     };
     check(&["inbox", "rf"], 1, "no_department", "there are: rd");
-    check(&["snd"], 2, "usage", "did you mean `send`?");
+    check(&["sendd"], 2, "usage", "did you mean `send`?");
     check(&["prompt", "rd", "--mode", "ceo"], 2, "usage", "--mode ceo");
     check(&["message", "show", "x"], 1, "no_message", "harness inbox");
     check(
