@@ -58,13 +58,14 @@ pub fn run(args: &TestArgs, app: &App<'_>) -> Result<Answer> {
     let charter = load(&department)?.rules;
     let receivers = |name: &str, kind: &str| org.receiver(name, kind);
     let mut tested = Tested::default();
+    let records = department.records()?;
     for line in department.ledger_whole()? {
         let Line::Step(step) = line else { continue };
         let judged = !step.actions.is_empty() || step.outcome == "refused";
         if !judged || parse_rfc3339(&step.at).is_none_or(|at| at < since) {
             continue;
         }
-        let Some(record) = department.read_record(&step.record)? else { continue };
+        let Some(record) = records.read(&step.record)? else { continue };
         let at = Circumstances {
             dept: &department.dept,
             role: Role::parse(&step.role).unwrap_or(Role::Worker),

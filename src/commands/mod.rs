@@ -3,6 +3,7 @@
 mod agent;
 pub mod app;
 mod approvals;
+mod archive;
 mod boards;
 mod budget;
 mod charter;
@@ -28,8 +29,8 @@ mod project;
 mod prompt;
 mod questions;
 mod recover;
-mod report;
 mod replay;
+mod report;
 mod requests;
 mod run_id;
 mod run_loop;
@@ -108,6 +109,8 @@ pub enum Command {
     Commit(commit::CommitArgs),
     Undo(undo::UndoArgs),
     Replay(replay::ReplayArgs),
+    Archive(archive::ArchiveArgs),
+    Prune(archive::PruneArgs),
     Schema(schema::SchemaArgs),
 }
 
@@ -153,6 +156,8 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::ActiveRuns(args)) => stop::active_runs(args, app),
         Some(Command::Memory(args)) => memory::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
+        Some(Command::Archive(args)) => archive::archive(args, app),
+        Some(Command::Prune(args)) => archive::prune(args, app),
         Some(Command::Undo(args)) => undo::run(args, app),
         Some(Command::Commit(args)) => commit::run(args, app),
         Some(Command::Recover(args)) => recover::run(args, app),

@@ -110,8 +110,9 @@ fn show(args: &ShowArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let mut found: Vec<(String, String, String)> = Vec::new();
     for department in departments(app, &org, None)? {
-        for name in department.record_names()? {
-            let Some(record) = department.read_record(&name)? else { continue };
+        let records = department.records()?;
+        for name in records.names()? {
+            let Some(record) = records.read(&name)? else { continue };
             let front =
                 crate::domain::front_matter::parse_front_matter(&record).ok().and_then(|split| split.front);
             let run = front.and_then(|front| front.text("run").map(str::to_string)).unwrap_or_default();

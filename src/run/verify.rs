@@ -150,6 +150,7 @@ fn requests(department: &Department, key: &Key, name: String) -> Result<Check> {
 /// Every line has its record with the same line in it, once; every record has its line.
 fn ledger(department: &Department, name: String) -> Result<Check> {
     let (unread, lines) = department.ledger_lines()?;
+    let records = department.records()?;
     let mut faults = Vec::new();
     if unread > 0 {
         faults.push(format!("{unread} lines of runs.jsonl can't be read"));
@@ -164,7 +165,7 @@ fn ledger(department: &Department, name: String) -> Result<Check> {
             faults.push(format!("{record} stands in the ledger twice"));
             continue;
         }
-        let text = department.read_record(record)?;
+        let text = records.read(record)?;
         let there =
             text.as_deref().and_then(ledger_line).and_then(|text| serde_json::from_str::<Line>(text).ok());
         match there {
@@ -173,7 +174,7 @@ fn ledger(department: &Department, name: String) -> Result<Check> {
             Some(_) => {}
         }
     }
-    let orphans = department.record_names()?.into_iter().filter(|name| !seen.contains(name));
+    let orphans = records.names()?.into_iter().filter(|name| !seen.contains(name));
     faults.extend(orphans.map(|name| format!("{name} has no line in the ledger")));
     faults.truncate(FAULTS_SHOWN);
     Ok(check(name, faults, format!("{} lines", lines.len())))

@@ -44,7 +44,8 @@ impl Watch {
                 | Effect::Replace { path, .. }
                 | Effect::Board { path, .. } => written.push(path.clone()),
                 Effect::Mark { id, .. } => written.push(format!("inbox/{id}.md")),
-                Effect::Deliver { .. } => {}
+                // What an undo takes away is a change that the director has to look at.
+                Effect::Deliver { .. } | Effect::Remove { .. } | Effect::Recall { .. } => {}
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What was sent long ago is put away, so that the outbox shows the last month.
 
 use super::fault::Result;
-use super::messages::Place;
+use super::messages::{Location, Place};
 use super::org::Department;
 use crate::domain::time::{Time, render_month};
 use chrono::{NaiveDate, TimeDelta, TimeZone, Utc};
@@ -13,14 +13,18 @@ impl Department {
     /// Moves what is older than 30 days to `archive/outbox/YYYY-MM/`. The department's lock is held.
     pub fn put_away_sent(&self, now: Time) -> Result<()> {
         let Some(outbox) = self.dir.find(Place::Outbox.folder())? else { return Ok(()) };
-        for location in self.locations(Place::Outbox)? {
-            let Some(sent) = day_of(&location.id) else { continue };
-            if now - sent > TimeDelta::days(DAYS) {
-                let month = format!("{}/{}", Place::OldOutbox.folder(), render_month(sent));
-                outbox.move_to(&location.file, &self.dir.make_lasting(&month)?, &location.file)?;
-            }
+        for (location, sent) in self.old_sent(now)? {
+            let month = format!("{}/{}", Place::OldOutbox.folder(), render_month(sent));
+            outbox.move_to(&location.file, &self.dir.make_lasting(&month)?, &location.file)?;
         }
         Ok(())
+    }
+
+    /// What was sent more than 30 days ago and lies in the outbox, with its day.
+    pub fn old_sent(&self, now: Time) -> Result<Vec<(Location, Time)>> {
+        let sent = self.locations(Place::Outbox)?.into_iter();
+        let dated = sent.filter_map(|location| day_of(&location.id).map(|day| (location, day)));
+        Ok(dated.filter(|(_, day)| now - *day > TimeDelta::days(DAYS)).collect())
     }
 }
 

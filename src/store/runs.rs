@@ -1,7 +1,6 @@
 //! What a run leaves: records, the ledger's lines, the worker's log, the live output, and who runs now.
 
 use super::charters::write_json;
-use super::dir::EntryKind;
 use super::fault::{Fault, Result, StoreError};
 use super::org::Department;
 use super::tail::{Backwards, read_tail};
@@ -79,18 +78,6 @@ impl Department {
         self.dir.make(RECORDS)?.create(name, text.as_bytes()).map(|_| ())
     }
 
-    pub fn read_record(&self, name: &str) -> Result<Option<String>> {
-        let Some(dir) = self.dir.find(RECORDS)? else { return Ok(None) };
-        Ok(dir.read(name, RECORD_MAX)?.map(|text| text.text))
-    }
-
-    /// The names of the records, oldest first.
-    pub fn record_names(&self) -> Result<Vec<String>> {
-        let Some(dir) = self.dir.find(RECORDS)? else { return Ok(Vec::new()) };
-        let files = dir.list()?.into_iter().filter(|entry| entry.kind == EntryKind::File);
-        Ok(files.map(|entry| entry.name).filter(|name| name.ends_with(".md")).collect())
-    }
-
     pub fn append_ledger(&self, line: &str) -> Result<()> {
         self.own()?.append_once("runs.jsonl", line)
     }
@@ -102,8 +89,9 @@ impl Department {
             return Ok(None);
         }
         let mut lines: Vec<Line> = Vec::new();
-        for name in self.record_names()? {
-            match self.read_record(&name) {
+        let records = self.records()?;
+        for name in records.names()? {
+            match records.read(&name) {
                 Ok(record) => lines.extend(
                     record.as_deref().and_then(ledger_line).and_then(|line| serde_json::from_str(line).ok()),
                 ),

@@ -38,8 +38,9 @@ impl Department {
 
     /// What an earlier run answered in this role to this item.
     pub fn recorded_answer(&self, run: &str, role: &str, item: Option<&str>) -> Result<Option<String>> {
-        for name in self.record_names()? {
-            let Some(record) = self.read_record(&name)? else { continue };
+        let records = self.records()?;
+        for name in records.names()? {
+            let Some(record) = records.read(&name)? else { continue };
             let Some(Ok(Line::Step(step))) = ledger_line(&record).map(serde_json::from_str::<Line>) else {
                 continue;
             };
