@@ -326,8 +326,7 @@ impl Clinic<'_> {
                     })
                     .collect();
                 let what = format!(
-                    "{} open, and nothing anywhere is open, waiting or scheduled: {}",
-                    stalled.len(),
+                    "{}: nothing anywhere is open, waiting or scheduled that could move it",
                     named.join("; ")
                 );
                 (stalled, check(name, Verdict::Failed, what))

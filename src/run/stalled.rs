@@ -34,6 +34,17 @@ pub struct Stalled {
 }
 
 impl Stalled {
+    /// What a person can do about it.
+    fn way_out(&self) -> String {
+        match self.what {
+            "directive" => format!(
+                "Where it is done, `harness directive complete {}` says so; else `harness send` with `--directive {}` moves it.",
+                self.id, self.id
+            ),
+            _ => format!("`harness task show {}` shows it; a message to {} moves it.", self.id, self.dept),
+        }
+    }
+
     /// The same however often it is found.
     pub fn escalation_id(&self) -> String {
         derived_id(IdKind::Escalation, self.created, &format!("stalled/{}", self.id))
@@ -184,7 +195,7 @@ impl Shop<'_> {
         front.set_text("created", render_rfc3339(now));
         front.set_text("provenance", "department");
         let signed = sign_request(
-            &front.render(&format!("{text}.\n")),
+            &front.render(&format!("{text}. {}\n", stalled.way_out())),
             &self.department.signer(&self.key, RequestKind::Escalation),
         );
         let what = format!("{}: stalled, escalated in {dept}", stalled.id);
