@@ -3,7 +3,7 @@
 mod usage;
 
 use crate::commands::app::App;
-use crate::commands::{Command, run};
+use crate::commands::{Command, TickArgs, run};
 use crate::ctx::Ctx;
 use crate::error::{CommandError, Kind};
 use crate::ui::{Answer, Color, Failure, Format, Ui};
@@ -122,12 +122,31 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
     if arguments.len() == 2 && matches!(arguments[1].to_str(), Some("--version" | "-V")) {
         return plain.answer(&Answer::new("harness.version/1", json!(null), version()));
     }
-    let outcome = std::panic::catch_unwind(|| parse_and_run(arguments, plain));
+    let outcome = std::panic::catch_unwind(|| match plain_tick(&arguments) {
+        // Timers write the same short line every half minute.
+        Some(cli) => run_cli(&cli, plain.format),
+        None => parse_and_run(arguments, plain),
+    });
     outcome.unwrap_or_else(|_| {
         let error = CommandError::new(Kind::Bug, "harness has a bug, and stopped")
             .hint("the lines above say where; nothing half done is left behind");
         fail(&plain, &error)
     })
+}
+
+/// `harness [--root DIR] tick [DEPT...] [--root DIR]` and no more, as services write it.
+fn plain_tick(arguments: &[OsString]) -> Option<Cli> {
+    let words: Vec<&str> = arguments.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
+    let (root, rest) = match &words[..] {
+        ["--root", dir, "tick", rest @ ..] | ["tick", rest @ .., "--root", dir] => {
+            (Some(PathBuf::from(dir)), rest)
+        }
+        ["tick", rest @ ..] => (None, rest),
+        _ => return None,
+    };
+    let command = Some(Command::Tick(TickArgs::parse_plain(rest)?));
+    let everywhere = Everywhere { root, json: false, color: Color::Auto, quiet: false };
+    Some(Cli { everywhere, command })
 }
 
 fn version() -> String {
@@ -181,13 +200,8 @@ fn run_cli(cli: &Cli, format: Format) -> u8 {
     let format = if cli.everywhere.json { Format::Json } else { format };
     let columns = ctx.variable("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns >= 20);
     let ui = Ui { format, color: cli.everywhere.color, quiet: cli.everywhere.quiet, columns };
-    let root = match cli
-        .everywhere
-        .root
-        .clone()
-        .filter(|root| !root.as_os_str().is_empty())
-        .or_else(|| ctx.home())
-    {
+    let named = cli.everywhere.root.clone().or_else(|| ctx.variable("HARNESS_ROOT").map(PathBuf::from));
+    let root = match named.filter(|root| !root.as_os_str().is_empty()).or_else(|| ctx.home()) {
         Some(root) => root,
         None => {
             let error = CommandError::new(

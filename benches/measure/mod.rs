@@ -16,6 +16,8 @@ pub type Measured = std::result::Result<u64, String>;
 pub enum Measure {
     Instructions,
     SystemCalls,
+    /// The most memory that was resident, in kilobytes, by GNU time.
+    ResidentKb,
 }
 
 impl Measure {
@@ -23,6 +25,7 @@ impl Measure {
         match self {
             Measure::Instructions => "instructions",
             Measure::SystemCalls => "system calls",
+            Measure::ResidentKb => "kilobytes",
         }
     }
 
@@ -30,6 +33,7 @@ impl Measure {
         match self {
             Measure::Instructions => "valgrind",
             Measure::SystemCalls => "strace",
+            Measure::ResidentKb => "time",
         }
     }
 }
@@ -65,6 +69,7 @@ impl Meter {
                 .args(["--tool=callgrind", "--quiet"])
                 .arg(format!("--callgrind-out-file={}", self.scratch.display())),
             Measure::SystemCalls => command.arg("-f").arg("-o").arg(&self.scratch),
+            Measure::ResidentKb => command.args(["-f", "%M", "-o"]).arg(&self.scratch),
         };
         let output = command.arg(&call.program).args(&call.arguments).output()?;
         if !output.status.success() {
@@ -74,8 +79,17 @@ impl Meter {
         let count = match measure {
             Measure::Instructions => parse_instructions(&text),
             Measure::SystemCalls => Some(count_system_calls(&text)),
+            Measure::ResidentKb => text.trim().parse().ok(),
         };
         Ok(count.ok_or_else(|| format!("{} printed no count", measure.tool())))
+    }
+
+    /// Every system call of the command, a line each, or why there is none.
+    pub fn trace(&self, call: &Call) -> Result<std::result::Result<String, String>> {
+        Ok(match self.count(call, Measure::SystemCalls)? {
+            Ok(_) => Ok(std::fs::read_to_string(&self.scratch).context("read what strace wrote")?),
+            Err(why) => Err(why),
+        })
     }
 
     /// What the command prints, by itself.

@@ -58,6 +58,7 @@ mod why;
 
 use crate::ui::Answer;
 use app::{App, Result};
+pub use tick::TickArgs;
 
 /// Every command there is. Each one's arguments are built when it is called, not at every start.
 #[derive(Debug, clap::Subcommand)]

@@ -18,13 +18,16 @@ use crate::run::tick::{Crew, Due, Ran, Report, Tick};
 use crate::run::{Effects, Slot};
 use crate::store::org::Org;
 use crate::store::wake::Pulse;
-use crate::ui::Answer;
 use crate::ui::sink::Progress;
 use crate::ui::table::render_table;
+use crate::ui::{Answer, Format};
 use serde_json::{Value, json};
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// How many runs go on side by side where nobody says otherwise.
+const JOBS: u64 = 4;
 /// After this time a tick starts nothing more: what finds no place by then is for the next one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -45,7 +48,7 @@ pub struct TickArgs {
     #[arg(value_name = "DEPT")]
     depts: Vec<String>,
     /// How many runs may go on side by side
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = JOBS, value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: u64,
     /// Also exit 12 where a department's run failed
     #[arg(long)]
@@ -53,7 +56,10 @@ pub struct TickArgs {
 }
 
 pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
-    app.require_human("tick")?;
+    // What says so itself is refused at once; looking for ancestors waits until there is something to do.
+    if app.ctx.inside_run() {
+        app.require_human("tick")?;
+    }
     let org = app.org()?;
     let pulse = org.touch_alive()?;
     let depts = departments(args, app, &org)?;
@@ -83,7 +89,16 @@ fn escalate_stalled(app: &App<'_>, org: &Org, reports: &[Report]) -> Vec<String>
     }
 }
 
-/// One pulse over some departments.
+impl TickArgs {
+    /// The arguments in their plainest form, as timers write them; none where they need to be parsed as a whole.
+    pub fn parse_plain(arguments: &[&str]) -> Option<TickArgs> {
+        let depts = arguments.iter().map(|name| name.to_string()).collect();
+        let plain = arguments.iter().all(|name| Dept::parse(name).is_ok());
+        plain.then_some(TickArgs { depts, jobs: JOBS, strict: false })
+    }
+}
+
+/// One pulse over some departments. Where all is quiet and nobody asks, there is nothing to say of any.
 pub fn pulse_once(
     app: &App<'_>,
     org: &Org,
@@ -93,7 +108,14 @@ pub fn pulse_once(
 ) -> Result<Vec<Report>> {
     let key = || app.key().ok();
     let eye = Eye { org, now: app.ctx.now(), pulse, key: &key, outer: OnceCell::new() };
-    Ok(Tick { eye, depts }.run(&mut Shift { app, org, jobs })?)
+    let tick = Tick { eye, depts };
+    let seen = tick.look()?;
+    if seen.is_quiet() && app.ui.format == Format::Text && !app.ui.is_watched() {
+        return Ok(Vec::new());
+    }
+    // Looking harms nobody; what follows is not for engines and what they start.
+    app.require_human("tick")?;
+    Ok(tick.act(&seen, &mut Shift { app, org, jobs })?)
 }
 
 fn departments(args: &TickArgs, app: &App<'_>, org: &Org) -> Result<Vec<Dept>> {
@@ -177,15 +199,29 @@ impl Crew for Shift<'_> {
     }
 
     fn run(&mut self, due: &[Due]) -> Vec<Ran> {
-        let free = self.jobs.saturating_sub(self.count_running());
-        match due {
-            [one] if free > 0 => vec![self.run_one(one)],
-            _ => self.run_beside(due, free),
+        // What surely has nothing open is only looked at, and needs no place and no process.
+        let (bare, work): (Vec<&Due>, Vec<&Due>) = due.iter().partition(|due| self.is_surely_bare(due));
+        let mut ran: BTreeMap<&Dept, Ran> = bare.iter().map(|due| (&due.dept, self.run_one(due))).collect();
+        if !work.is_empty() {
+            let free = self.jobs.saturating_sub(self.count_running());
+            let found = match work[..] {
+                [one] if free > 0 => vec![self.run_one(one)],
+                _ => self.run_beside(&work, free),
+            };
+            ran.extend(work.iter().map(|due| &due.dept).zip(found));
         }
+        let none = || Ran::Broke("nobody ran it".to_string());
+        due.iter().map(|due| ran.remove(&due.dept).unwrap_or_else(none)).collect()
     }
 }
 
 impl Shift<'_> {
+    /// No mail, no task, and no beat that would bring one.
+    fn is_surely_bare(&self, due: &Due) -> bool {
+        let Ok(Some(department)) = self.org.department(&due.dept) else { return false };
+        !due.cause.is_beat() && ["inbox", "tasks"].iter().all(|folder| department.is_bare(folder))
+    }
+
     /// Runs that other ticks and people have started; they take places too.
     fn count_running(&self) -> usize {
         let depts = self.org.departments().map(|found| found.departments).unwrap_or_default();
@@ -194,12 +230,12 @@ impl Shift<'_> {
     }
 
     /// Each due department gets a tick of its own, which looks again and writes its own receipt.
-    fn run_beside(&self, due: &[Due], free: usize) -> Vec<Ran> {
+    fn run_beside(&self, due: &[&Due], free: usize) -> Vec<Ran> {
         let program = match self.app.ctx.program() {
             Ok(program) => program,
             Err(error) => return due.iter().map(|_| Ran::Broke(error.to_string())).collect(),
         };
-        let sibling = |(index, due): (usize, &Due)| Sibling {
+        let sibling = |(index, due): (usize, &&Due)| Sibling {
             args: vec![
                 "tick".into(),
                 due.dept.as_str().into(),

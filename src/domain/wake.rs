@@ -1,5 +1,7 @@
 //! What a tick saw of each department, `wake.json`, and how that says whether there is something to do.
 //!
+//! It has two lines, and is one JSON document: the head, which is all that a quiet tick reads, and the departments.
+//!
 //! It is a cache with one exception: `settled`, the fingerprint after a department's last run. Without it a department
 //! is looked at as if it had never run, which costs one look and no action twice. `idle` is all that a quiet tick
 //! reads: one stamp over ten stats, and the moment at which time alone changes the verdict. The rest is read for the
@@ -118,9 +120,19 @@ pub struct Wake {
     pub departments: BTreeMap<String, Entry>,
 }
 
-/// All that a quiet tick needs: the stamp, and from which second on to look again whatever the stamp says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Idle(pub String, pub Option<i64>);
+/// The first line of `wake.json`, as it stands in its text.
+#[derive(Debug, Default, Deserialize)]
+pub struct Head<'a> {
+    schema: u64,
+    pub at: i64,
+    #[serde(borrow)]
+    pub idle: BTreeMap<&'a str, Idle>,
+}
+
+/// All that a quiet tick needs: the stamp, 0 for one that never holds, and from which second on to look again whatever
+/// the stamp says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idle(pub u64, pub Option<i64>);
 
 /// What is known of one department.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -268,6 +280,25 @@ pub fn seen_by_run(before: &Observation, after: &Observation, written: &[String]
     seen
 }
 
+/// The text of `wake.json`.
+pub fn render_wake(wake: &Wake) -> String {
+    let Wake { schema, at, idle, departments } = wake;
+    // Maps of texts to numbers and texts: JSON can always write them.
+    let idle = serde_json::to_string(idle).unwrap_or_default();
+    let departments = serde_json::to_string(departments).unwrap_or_default();
+    format!("{{\"schema\":{schema},\"at\":{at},\"idle\":{idle},\n\"departments\":{departments}}}\n")
+}
+
+/// Reads the first line, with a brace in the place of its last comma; what can't be read is as good as none.
+pub fn parse_head(line: &mut Vec<u8>) -> Head<'_> {
+    if line.ends_with(b",\n") {
+        line.truncate(line.len() - 2);
+        line.push(b'}');
+    }
+    let head = serde_json::from_slice::<Head<'_>>(line).ok();
+    head.filter(|head| head.schema == WAKE_SCHEMA).unwrap_or_default()
+}
+
 /// Reads `wake.json`; what can't be read is as good as none.
 pub fn parse_wake(text: &str) -> Wake {
     serde_json::from_str::<Wake>(text).ok().filter(|wake| wake.schema == WAKE_SCHEMA).unwrap_or_default()
@@ -317,6 +348,22 @@ mod tests {
         let ran = Receipt { code: "ran".into(), ..Receipt::default() };
         entry.take(ran, 60, at("2026-11-18T01:04:30Z").timestamp(), at("2026-11-18T01:05:00Z"));
         assert_eq!(entry.calls_saved(60, at("2026-11-18T02:00:00Z")), 15);
+    }
+
+    #[test]
+    fn the_head_is_the_first_line() {
+        let idle = BTreeMap::from([("rd".to_string(), Idle(7, Some(9))), ("x".to_string(), Idle(8, None))]);
+        let departments = BTreeMap::from([("rd".to_string(), Entry::default())]);
+        let wake = Wake { schema: 1, at: 5, idle: idle.clone(), departments };
+        let text = render_wake(&wake);
+        assert_eq!(parse_wake(&text), wake);
+        let mut line = text.split_inclusive('\n').next().unwrap().as_bytes().to_vec();
+        let head = parse_head(&mut line);
+        assert_eq!(head.at, 5);
+        assert!(head.idle.iter().all(|(name, found)| idle[*name] == *found) && head.idle.len() == 2);
+        for damaged in ["", "{", "[]\n", "{\"schema\":2,\"at\":5,\"idle\":{},\n"] {
+            assert!(parse_head(&mut damaged.as_bytes().to_vec()).idle.is_empty(), "{damaged}");
+        }
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub struct Eye<'a> {
 /// What a close look found.
 pub(super) struct Closer {
     pub department: Department,
-    /// Empty where the next tick must look again.
-    pub stamp: String,
+    /// 0 where the next tick must look again.
+    pub stamp: u64,
     pub config: std::result::Result<DirectorConfig, String>,
     pub known: BTreeMap<String, Known>,
     pub parts: Parts,
@@ -76,7 +76,7 @@ impl Eye<'_> {
         let moments = self.sources(&department, slots)?.moments();
         let settled = self.org.wake().departments.remove(dept.as_str()).and_then(|entry| entry.settled);
         // What settling changed, or what changed while this look went on, is seen by the next one.
-        let stamp = if looked.racy || racy || fault.is_some() { String::new() } else { looked.stamp() };
+        let stamp = if looked.racy || racy || fault.is_some() { 0 } else { looked.stamp() };
         Ok(Some(Closer { department, stamp, config, known, parts, moments, settled, fault }))
     }
 

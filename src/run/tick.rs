@@ -15,7 +15,7 @@ use crate::domain::settings::Settings;
 use crate::domain::time::{Time, render_rfc3339};
 use crate::domain::wake::check::{Cause, Check, Facts, check};
 use crate::domain::wake::moments::next_of;
-use crate::domain::wake::{GAP_S, Idle, Known, LONG_GAP_S, Receipt, Settled, Wake};
+use crate::domain::wake::{GAP_S, Idle, Known, LONG_GAP_S, Receipt, Settled, Wake, parse_head};
 use crate::store::fault::Result;
 use crate::store::org::Department;
 use crate::store::wake::Looked;
@@ -92,26 +92,47 @@ struct Update {
     healed: Option<Settled>,
 }
 
+/// What a first look found.
+pub struct Seen {
+    /// Departments that stand as they did.
+    quiet: Vec<Dept>,
+    /// Departments that must be looked at closely.
+    moved: Vec<(Dept, Looked)>,
+}
+
+impl Seen {
+    pub fn is_quiet(&self) -> bool {
+        self.moved.is_empty()
+    }
+}
+
 impl Tick<'_> {
-    /// The pulse.
-    pub fn run(&self, crew: &mut dyn Crew) -> Result<Vec<Report>> {
+    /// The first look: ten stats for each department, and no file of theirs read.
+    pub fn look(&self) -> Result<Seen> {
         let Eye { org, now, pulse, .. } = &self.eye;
-        let wake = org.wake();
+        let mut line = org.wake_line();
+        let head = parse_head(&mut line);
         let org_look = org.look(pulse)?;
         // A clock that went back makes every moment that was worked out worthless.
         let gap = pulse.since_last_s.is_some_and(|seconds| seconds > GAP_S);
-        let all = now.timestamp() < wake.at || gap;
-        let mut reports = Vec::new();
-        let mut moved = Vec::new();
+        let all = now.timestamp() < head.at || gap;
+        let mut seen = Seen { quiet: Vec::new(), moved: Vec::new() };
         for dept in &self.depts {
             let looked = org.look_at(dept, pulse)?.with(&org_look);
-            match wake.idle.get(dept.as_str()) {
-                Some(idle) if !all && self.is_idle(idle, &looked) => reports.push(standing(&wake, dept)),
-                _ => moved.push((dept, looked)),
+            match head.idle.get(dept.as_str()) {
+                Some(idle) if !all && self.is_idle(idle, &looked) => seen.quiet.push(dept.clone()),
+                _ => seen.moved.push((dept.clone(), looked)),
             }
         }
-        if !moved.is_empty() {
-            reports.extend(self.look_closely(&wake, &moved, crew)?);
+        Ok(seen)
+    }
+
+    /// What the first look found is looked at closely, and what is due is run.
+    pub fn act(&self, seen: &Seen, crew: &mut dyn Crew) -> Result<Vec<Report>> {
+        let wake = self.eye.org.wake();
+        let mut reports: Vec<Report> = seen.quiet.iter().map(|dept| standing(&wake, dept)).collect();
+        if !seen.is_quiet() {
+            reports.extend(self.look_closely(&wake, &seen.moved, crew)?);
             reports.sort_by(|a, b| a.dept.cmp(&b.dept));
         }
         Ok(reports)
@@ -124,7 +145,7 @@ impl Tick<'_> {
     fn look_closely(
         &self,
         wake: &Wake,
-        moved: &[(&Dept, Looked)],
+        moved: &[(Dept, Looked)],
         crew: &mut dyn Crew,
     ) -> Result<Vec<Report>> {
         let settings = self.eye.org.settings();
@@ -218,7 +239,7 @@ impl Tick<'_> {
         let due = cause.map(|cause| Due { dept: dept.clone(), cause, last_run, fenced: fenced || slept });
         let moment = next_of(moments, now);
         let next = look_at.into_iter().chain(moment.map(|moment| moment.at)).min();
-        let stamp = if due.is_some() { String::new() } else { closer.stamp };
+        let stamp = if due.is_some() { 0 } else { closer.stamp };
         let update = Update {
             dept: dept.clone(),
             receipt: Receipt { at: render_rfc3339(now), code: code.to_string(), why },
@@ -295,7 +316,7 @@ impl Tick<'_> {
                     wake.departments.remove(name);
                     continue;
                 }
-                wake.idle.insert(name.to_string(), update.idle.clone());
+                wake.idle.insert(name.to_string(), update.idle);
                 let entry = wake.departments.entry(name.to_string()).or_default();
                 entry.take(update.receipt.clone(), update.interval_s, seen_until, *now);
                 entry.parts = update.known.clone();

@@ -7,10 +7,13 @@ use crate::domain::event::Event;
 use crate::domain::id::{IdKind, derived_id};
 use crate::domain::message::{Draft, Provenance, render_message};
 use crate::domain::plan::{Effect, Planned};
+use crate::domain::request::{RequestKind, RequestStatus};
+use crate::domain::template::Sources;
 use crate::domain::time::{Time, parse_rfc3339};
 use crate::domain::wake::check::Cause;
 use crate::domain::wake::{Ended, Observation, Parts, Settled, digest_parts, seen_by_run, settle};
 use crate::store::charters::LoadedCharter;
+use crate::store::prompts::PromptFiles;
 use std::cell::RefCell;
 
 /// Why a tick runs a department, and what it knew of the run before.
@@ -92,15 +95,15 @@ impl Shop<'_> {
         let now = (self.now)();
         let last = slot.last_run.as_deref().unwrap_or("none");
         let id = derived_id(IdKind::Message, now, &format!("beat/{}/{last}", self.department.dept));
+        let found = PromptFiles::of(&self.org, &self.department)?.find("beat.md").ok().flatten();
+        let body = found.map(|source| source.text).unwrap_or_default();
         let draft = Draft {
             id: id.clone(),
             from: "harness".to_string(),
             to: vec![self.department.dept.clone()],
             kind: "System".to_string(),
             subject: format!("Nothing has come in: {}", slot.cause),
-            body: "Look at your goal, your notes and what is open elsewhere. If something should be done now, do it; \
-                   if not, mark this message as archived and say why.\n"
-                .to_string(),
+            body,
             amount_usd: None,
             project: None,
             directive: None,
@@ -157,10 +160,21 @@ impl Shop<'_> {
 
     fn parts_seen(&self) -> Result<Parts> {
         let after = self.department.observe()?;
-        let seen = seen_by_run(&self.watch.seen.borrow(), &after, &self.watch.written.borrow());
+        // A human may have answered what the run's last step asked before the run has ended.
+        let heard = |path: &&String| !self.is_answered(path);
+        let written: Vec<String> = self.watch.written.borrow().iter().filter(heard).cloned().collect();
+        let seen = seen_by_run(&self.watch.seen.borrow(), &after, &written);
         let mut parts = digest_parts(&seen);
         parts.extend(self.org.outer()?.parts(&self.department)?);
         Ok(parts)
+    }
+
+    /// Whether a path is a request that was resolved, and nobody has told the department yet.
+    fn is_answered(&self, path: &str) -> bool {
+        let Some((folder, file)) = path.split_once('/') else { return false };
+        let kind = RequestKind::ALL.into_iter().find(|kind| kind.folder() == folder);
+        let request = kind.map(|kind| self.department.request(kind, file.trim_end_matches(".md"), &self.key));
+        matches!(request, Some(Ok(Some(request))) if request.status != RequestStatus::Pending && !request.is_told())
     }
 
     fn not_before(&self) -> Result<Option<Time>> {

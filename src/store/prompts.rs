@@ -38,6 +38,7 @@ pub const EMBEDDED: &[(&str, &str)] = embedded![
     "department/departments/technology/orchestrator.md",
     "department/departments/technology/worker.md",
     "live-state.md",
+    "beat.md",
     "closer/orchestrator.md",
     "closer/worker.md",
     "closer/validator.md",

@@ -9,12 +9,12 @@ use crate::domain::id::Dept;
 use crate::domain::portfolio::Portfolio;
 use crate::domain::time::Time;
 use crate::domain::wake::{
-    LOOKED_AT, Observation, Part, Parts, Receipt, WAKE_SCHEMA, Wake, digest, parse_wake,
+    LOOKED_AT, Observation, Part, Parts, Receipt, WAKE_SCHEMA, Wake, digest, parse_wake, render_wake,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::hash::Hasher;
+use std::io::{BufRead, Read};
 
 const WAKE: &str = "wake.json";
 const ALIVE: &str = "alive";
@@ -25,6 +25,8 @@ const WAKE_MAX: u64 = 64 * 1024 * 1024;
 const HELD_MAX: usize = 512;
 /// Of more files than this in one folder, size and time count instead of what they hold.
 const HASHED_FILES: usize = 256;
+/// How much of it is read at a time for its first line.
+const HEAD_BYTES: usize = 8 * 1024;
 /// The largest file that is hashed; of a larger one, size and time count.
 const HASHED_MAX: u64 = 1024 * 1024;
 /// The organisation's own files that change what a tick may do.
@@ -36,7 +38,7 @@ const ORG_LOOKED_AT: [&str; 6] =
 pub struct Pulse {
     /// Seconds and nanoseconds: what changed then or later counts as moved at the next look.
     began: (i64, u32),
-    /// How long ago the tick before was, in seconds; none where there was none.
+    /// How long ago the tick before was, in seconds; 0 where there was none, none where this is no tick.
     pub since_last_s: Option<i64>,
 }
 
@@ -90,23 +92,33 @@ impl Looked {
         self
     }
 
-    pub fn stamp(&self) -> String {
-        format!("{:016x}", self.stamp)
+    /// A number that JSON keeps exactly, and never 0.
+    pub fn stamp(&self) -> u64 {
+        (self.stamp >> 11) | 1
     }
 }
 
 impl Org {
     /// Touches `alive`, the first thing of every tick.
     pub fn touch_alive(&self) -> Result<Pulse> {
-        let is_new = self.own.stat(ALIVE)?.is_none();
         let (before, after) = self.own.touch(ALIVE)?;
-        let since_last_s = (!is_new).then_some(after.modified_s - before.modified_s);
+        let since_last_s = Some(after.modified_s - before.modified_s);
         Ok(Pulse { began: (after.changed_s, after.changed_ns), since_last_s })
     }
 
     /// What earlier ticks saw. A file that is missing or damaged is as good as an empty one.
     pub fn wake(&self) -> Wake {
         self.own.read(WAKE, WAKE_MAX).ok().flatten().map(|text| parse_wake(&text.text)).unwrap_or_default()
+    }
+
+    /// The first line of `wake.json`; empty where there is none.
+    pub fn wake_line(&self) -> Vec<u8> {
+        let Ok(Some((file, _))) = self.own.open_file(WAKE) else { return Vec::new() };
+        let mut line = Vec::with_capacity(HEAD_BYTES);
+        let mut reader = std::io::BufReader::with_capacity(HEAD_BYTES, file.take(WAKE_MAX));
+        // What can't be read to its end is no head, and is then seen to be none.
+        let _ignored = reader.read_until(b'\n', &mut line);
+        line
     }
 
     pub fn has_wake(&self) -> bool {
@@ -123,9 +135,7 @@ impl Org {
             return Ok(());
         }
         (wake.schema, wake.at) = (WAKE_SCHEMA, now.timestamp());
-        let text = serde_json::to_string(&wake)
-            .map_err(|error| super::fault::StoreError::format(self.own.join(WAKE), error))?;
-        self.own.replace_lazily(WAKE, format!("{text}\n").as_bytes())
+        self.own.replace_lazily(WAKE, render_wake(&wake).as_bytes())
     }
 
     /// Reads what stands outside the departments.
@@ -135,60 +145,48 @@ impl Org {
 
     /// The stamp of the organisation's own files.
     pub fn look(&self, pulse: &Pulse) -> Result<Looked> {
-        look(&self.own, ORG_LOOKED_AT.iter().map(|name| name.to_string()), pulse)
+        look(&self.own, "", &ORG_LOOKED_AT, pulse)
     }
 
     /// The stamp of a department: ten stats, and nothing opened.
     pub fn look_at(&self, dept: &Dept, pulse: &Pulse) -> Result<Looked> {
-        let folder = folder_name(dept);
-        look(&self.root, LOOKED_AT.iter().map(|path| format!("{folder}/{path}")), pulse)
+        look(&self.root, &folder_name(dept), &LOOKED_AT, pulse)
     }
 }
 
-fn look(dir: &Dir, paths: impl Iterator<Item = String>, pulse: &Pulse) -> Result<Looked> {
-    let mut hash = Fnv::new();
+fn look(dir: &Dir, folder: &str, names: &[&str], pulse: &Pulse) -> Result<Looked> {
+    let mut stamp = 0;
     let (mut racy, mut active) = (false, false);
-    for path in paths {
+    let mut path = String::with_capacity(96);
+    for name in names {
+        path.clear();
+        if !folder.is_empty() {
+            path.push_str(folder);
+            path.push('/');
+        }
+        path.push_str(name);
         let Some(stat) = dir.stat(&path)? else {
-            hash.write_u8(0);
+            stamp = mix(stamp, 1);
             continue;
         };
-        write_stat(&mut hash, &stat);
+        stamp = mix_stat(stamp, &stat);
         racy |= (stat.changed_s, stat.changed_ns) >= pulse.began;
-        active = path.ends_with("/active.json");
+        active = name.ends_with("/active.json");
     }
-    Ok(Looked { stamp: hash.finish(), racy, active })
+    Ok(Looked { stamp, racy, active })
 }
 
-fn write_stat(hash: &mut impl Hasher, stat: &Stat) {
-    hash.write_u64(stat.inode);
-    hash.write_u64(stat.size);
-    hash.write_i64(stat.modified_s);
-    hash.write_u32(stat.modified_ns);
-    hash.write_i64(stat.changed_s);
-    hash.write_u32(stat.changed_ns);
+fn mix_stat(stamp: u64, stat: &Stat) -> u64 {
+    let times = [stat.modified_s as u64, stat.changed_s as u64];
+    let parts = u64::from(stat.modified_ns) << 32 | u64::from(stat.changed_ns);
+    [stat.inode, stat.size, times[0], times[1], parts].into_iter().fold(stamp, mix)
 }
 
-/// FNV-1a, 64 bits. The same in every build and process, which the standard hasher is not, and a stamp is nobody's
-/// secret: whoever can choose a file's times can also leave the file alone.
-struct Fnv(u64);
-
-impl Fnv {
-    fn new() -> Fnv {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
+/// Takes a number into a stamp. The same in every build and process, which the standard hasher is not. A stamp is
+/// nobody's secret: whoever can choose a file's times can also leave the file alone.
+fn mix(stamp: u64, number: u64) -> u64 {
+    let mixed = (stamp.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 29)
 }
 
 fn digest_stat(stat: Option<&Stat>) -> String {
@@ -201,9 +199,7 @@ impl Department {
     pub fn stat_part(&self, part: Part, pulse: &Pulse) -> Result<(String, bool)> {
         let Some(path) = part.path() else { return Ok(Default::default()) };
         let Some(stat) = self.dir.stat(path)? else { return Ok(("none".to_string(), false)) };
-        let mut hash = Fnv::new();
-        write_stat(&mut hash, &stat);
-        Ok((format!("{:016x}", hash.finish()), (stat.changed_s, stat.changed_ns) >= pulse.began))
+        Ok((format!("{:016x}", mix_stat(0, &stat)), (stat.changed_s, stat.changed_ns) >= pulse.began))
     }
 
     /// Every file of every part, with a digest of what it holds.
@@ -258,6 +254,15 @@ impl Department {
         }
     }
 
+    /// Whether a folder is missing, or surely holds nothing.
+    pub fn is_bare(&self, folder: &str) -> bool {
+        match self.dir.find(folder) {
+            Ok(Some(dir)) => dir.list().is_ok_and(|entries| entries.is_empty()),
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
     /// Whether anything lies in the journal.
     pub fn has_journal(&self) -> Result<bool> {
         let journal = self.dir.find(".harness/journal")?;
@@ -278,5 +283,50 @@ impl Department {
         let Some(own) = self.dir.find(".harness")? else { return Ok(Vec::new()) };
         let text = super::tail::read_tail(&own, RECEIPTS, most)?.text;
         Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::disk::Disk;
+    use super::*;
+
+    /// Touches `alive` until the disk's clock has moved on.
+    fn later(org: &Org, than: &Pulse) -> Pulse {
+        loop {
+            let pulse = org.touch_alive().unwrap();
+            if pulse.began > than.began {
+                return pulse;
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_as_young_as_the_look_counts_as_moved() {
+        let folder = tempfile::tempdir().unwrap();
+        let dept = Dept::parse("rd").unwrap();
+        let inbox = folder.path().join("org-rd/inbox");
+        std::fs::create_dir_all(&inbox).unwrap();
+        std::fs::create_dir_all(folder.path().join(".harness")).unwrap();
+        let org = Org::find(folder.path(), &Disk::new(None)).unwrap().unwrap();
+        let first = org.touch_alive().unwrap();
+        std::fs::write(inbox.join("a"), "a").unwrap();
+        let racy = org.look_at(&dept, &first).unwrap();
+        assert!(racy.racy);
+        let pulse = later(&org, &first);
+        let calm = org.look_at(&dept, &later(&org, &pulse)).unwrap();
+        assert!(!calm.racy);
+        assert_eq!(calm.stamp(), racy.stamp());
+        std::fs::write(inbox.join("b"), "b").unwrap();
+        assert_ne!(org.look_at(&dept, &pulse).unwrap().stamp(), calm.stamp());
+    }
+
+    #[test]
+    fn a_change_of_the_organisation_concerns_every_department() {
+        let looked = |stamp: u64, racy: bool| Looked { stamp, racy, active: false };
+        let with = |org: u64| looked(7, false).with(&looked(org, false)).stamp();
+        assert_ne!(with(1 << 20), with(1 << 21));
+        assert!(looked(7, false).with(&looked(1, true)).racy);
+        assert_ne!(looked(0, false).stamp(), 0);
     }
 }

@@ -57,6 +57,29 @@ fn a_lost_note_or_a_clock_set_back_fires_none_again() {
 }
 
 #[test]
+fn a_tick_that_dies_fires_no_slot_twice_and_loses_none() {
+    // The rules escalate what they don't know, and that costs nothing.
+    let sandbox = hourly().run(["config", "set", "business", "engine", "rules"]).any_stdout().then();
+    let (mut died, mut day, mut hour) = (0, 18, 1);
+    for operation in 1..=24 {
+        let now = format!("2026-11-{day}T{hour:02}:00:00Z");
+        let fault = format!("die-{}:{operation}", ["before", "torn", "after"][operation % 3]);
+        let dying = sandbox.clone().now(&now).env("HARNESS_TEST_FAULT", fault);
+        let (status, _, _) = dying.run(["tick", "business"]).parts();
+        died += usize::from(status == 137);
+        // Three deaths in a row trip the gate, as they should; the human opens it, and the next tick goes on.
+        sandbox.clone().now(&now).run(["tick", "business"]).parts();
+        sandbox.clone().now(&now).run(["gate", "enable"]).any_stdout();
+        sandbox.clone().now(&now).run(["tick", "business"]).any_stdout().any_stderr();
+        let told = sandbox.read("org-business/.harness/receipts.jsonl");
+        assert_eq!(fired(&sandbox), operation, "{now}, killed at {operation}: {told}");
+        (day, hour) = if hour == 23 { (day + 1, 0) } else { (day, hour + 1) };
+    }
+    assert!(died > 12, "{died}");
+    sandbox.run(["verify"]).any_stdout();
+}
+
+#[test]
 fn what_was_missed_is_up_to_the_policy_and_told() {
     let asleep = "2026-11-18T05:30:00Z";
     let latest = hourly().reply("DONE");

@@ -231,7 +231,7 @@ fn where_places_are_short_directives_go_first() {
 #[test]
 fn many_ticks_at_once_run_each_department_once() {
     let sandbox = (0..4).fold(busy(), |sandbox, _| sandbox.reply("DONE"));
-    let ticks: Vec<_> = (0..100).map(|_| sandbox.start(&["tick", "--jobs", "64"])).collect();
+    let ticks: Vec<_> = (0..200).map(|_| sandbox.start(&["tick", "--jobs", "64"])).collect();
     for tick in ticks {
         tick.finish().status(0).any_stdout().any_stderr();
     }
