@@ -29,6 +29,7 @@ mod project;
 mod prompt;
 mod questions;
 mod recover;
+mod rehearse;
 mod replay;
 mod report;
 mod requests;
@@ -110,6 +111,7 @@ pub enum Command {
     Commit(commit::CommitArgs),
     Undo(undo::UndoArgs),
     Replay(replay::ReplayArgs),
+    Rehearse(rehearse::RehearseArgs),
     Archive(archive::ArchiveArgs),
     Prune(archive::PruneArgs),
     Schema(schema::SchemaArgs),
@@ -159,6 +161,7 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Replay(args)) => replay::run(args, app),
         Some(Command::Archive(args)) => archive::archive(args, app),
         Some(Command::Prune(args)) => archive::prune(args, app),
+        Some(Command::Rehearse(args)) => rehearse::run(args, app),
         Some(Command::Undo(args)) => undo::run(args, app),
         Some(Command::Commit(args)) => commit::run(args, app),
         Some(Command::Recover(args)) => recover::run(args, app),

@@ -5,6 +5,7 @@
 
 use super::ledger::{ActionLine, Line, RunLine, StepLine};
 use super::text::one_line;
+use super::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -203,7 +204,7 @@ fn what_was_done(steps: &[&StepLine], paths: &[String]) -> String {
 
 /// One action in a few words; never a text that a model wrote.
 fn say(action: &ActionLine) -> String {
-    if action.verdict == "needs_approval" {
+    if action.verdict == Verdict::NeedsApproval.to_string() {
         return format!("asked approval of {}", action.name);
     }
     match action.name.as_str() {
@@ -344,6 +345,14 @@ mod tests {
             "business: sent Decision to rd; m-2 actioned\n\nHarness-Run: r-1\n\
              Harness-Decision: NEXT_WORKER, DONE\nHarness-Cost: 0.7500 USD\n"
         );
+    }
+
+    #[test]
+    fn what_waits_for_a_human_was_asked_and_not_done() {
+        let waits = action("send_message", "a-1", &Verdict::NeedsApproval.to_string());
+        let lines = [step("r-1", "worker", "NEXT_WORKER", vec![waits])];
+        let telling = Telling { dept: "rd", runs: &["r-1"], lines: &lines, ..Telling::default() };
+        assert!(render_commit(&telling).starts_with("rd: asked approval of send_message\n"));
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub mod project;
 pub mod prompt;
 pub mod record;
 pub mod redact;
+pub mod rehearsal;
 pub mod replay;
 pub mod report;
 pub mod request;

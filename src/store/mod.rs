@@ -9,6 +9,7 @@ pub mod apply;
 pub mod audit;
 pub mod breakage;
 pub mod budget;
+pub mod cases;
 pub mod charters;
 pub mod copy;
 pub mod dir;

@@ -65,6 +65,7 @@ mod reading;
 mod readme;
 mod records;
 mod redaction;
+mod rehearsals;
 mod replays;
 mod report;
 mod rules;
