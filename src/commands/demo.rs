@@ -4,6 +4,7 @@ use super::app::{App, Result};
 use super::init;
 use super::running::{Order, run_department};
 use super::send::{Letter, send};
+use super::task_show::load;
 use crate::domain::event::{Event, Sink};
 use crate::domain::text::one_line;
 use crate::error::{CommandError, Kind};
@@ -76,14 +77,16 @@ fn say(app: &App<'_>, text: &str) {
     app.ui.notice_styled(text);
 }
 
-/// Runs every department with open mail once; false where there was none.
+/// Runs every department with open mail or eligible tasks once; false where there was none.
 fn run_round(demo: &App<'_>, told: &mut Story<'_>, round: usize) -> Result<bool> {
     let org = demo.org()?;
     let mut busy = Vec::new();
     for name in FIVE {
         let department = demo.department(&org, name)?;
         let waiting = department.inbox()?.messages;
-        if waiting.iter().any(|filed| filed.message.waits_for.is_none()) {
+        let mail = waiting.iter().any(|filed| filed.message.waits_for.is_none());
+        let board = load(demo, &org, &department)?.board;
+        if mail || board.eligible(demo.ctx.now()).iter().any(|item| item.kind.is_work()) {
             busy.push(name);
         }
     }

@@ -76,6 +76,7 @@ pub fn run(args: &PromptArgs, app: &App<'_>) -> Result<Answer> {
             Key::placeholder()
         });
         let mut live = department.live_state(&charter, &org.settings()?, &key)?;
+        live.work_out(app.ctx.now());
         org.add_portfolio(&mut live)?;
         let message = at_hand(args, &org, &department.dept, &live)?;
         let moment = Moment { now: NOW.to_string(), nonce: NONCE.to_string(), message, repair: Vec::new() };
@@ -105,6 +106,11 @@ pub fn run(args: &PromptArgs, app: &App<'_>) -> Result<Answer> {
 /// The message that was named, else the oldest open one that waits for nothing.
 fn at_hand(args: &PromptArgs, org: &Org, dept: &Dept, live: &LiveState) -> Result<Option<Message>> {
     match &args.message {
+        Some(wanted)
+            if let Some(task) = live.items.iter().find(|item| item.id.ends_with(wanted.as_str())) =>
+        {
+            Ok(Some(task.clone()))
+        }
         Some(wanted) => Ok(Some(find_copy_of(org, dept, wanted)?.filed.message)),
         None => Ok(live.open_items().next().cloned()),
     }

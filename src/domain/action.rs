@@ -5,6 +5,7 @@
 //! missing. What is allowed is not decided here: see `charter` and `verdict`.
 
 mod act;
+mod board;
 mod read;
 mod table;
 
@@ -29,6 +30,12 @@ pub enum Shape {
     Ids,
     /// A list of department names, at least one.
     Departments,
+    /// A list of ids, at least one, or one id.
+    IdOrIds,
+    /// 2 to 5 parts of a task: each a title and a description, and perhaps a priority.
+    Parts,
+    /// A validator's verdict. A word that is none counts as a fail, so every word is taken.
+    Verdict,
     /// A list of lines.
     Lines,
     /// A message's kind.

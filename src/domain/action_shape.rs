@@ -24,6 +24,13 @@ pub(super) fn check(shape: Shape, value: &Value) -> Result<(), String> {
         Shape::Kind => Err("must be one word such as `Decision`".to_string()),
         Shape::Ids => check_list(value, check_id),
         Shape::Lines => check_list(value, check_line),
+        Shape::IdOrIds if value.is_string() => check_id(as_text()?),
+        Shape::IdOrIds => match value.as_array().map(Vec::len) {
+            Some(0) => Err("is empty".to_string()),
+            _ => check_list(value, check_id),
+        },
+        Shape::Parts => check_parts(value),
+        Shape::Verdict => check_line(as_text()?),
         Shape::Departments => {
             check_list(value, |name| {
                 Dept::parse(name).map(|_| ()).map_err(|fault| format!("has an entry: {fault}"))
@@ -85,6 +92,34 @@ fn check_list(value: &Value, check: impl Fn(&str) -> Result<(), String>) -> Resu
     }
     for item in items {
         check(item.as_str().ok_or("must be a list of texts")?)?;
+    }
+    Ok(())
+}
+
+fn check_parts(value: &Value) -> Result<(), String> {
+    let parts = value.as_array().ok_or("must be a list of 2 to 5 parts")?;
+    if !(2..=5).contains(&parts.len()) {
+        return Err(format!("has {} parts; there are 2 to 5", parts.len()));
+    }
+    for part in parts {
+        let part = part.as_object().ok_or("must be a list of objects with title and description")?;
+        if let Some(key) =
+            part.keys().find(|key| !["title", "description", "priority"].contains(&key.as_str()))
+        {
+            let key = super::text::one_line(key, 40);
+            return Err(format!(
+                "has a part with `{key}`; a part has title, description and perhaps priority"
+            ));
+        }
+        let text = |key: &str| part.get(key).and_then(Value::as_str);
+        check_line(text("title").ok_or("has a part without a title")?)
+            .map_err(|what| format!("has a part whose title {what}"))?;
+        check_text(text("description").ok_or("has a part without a description")?)
+            .map_err(|what| format!("has a part whose description {what}"))?;
+        if part.contains_key("priority") && text("priority").and_then(super::task::Priority::parse).is_none()
+        {
+            return Err("has a part whose priority is not high, medium or low".to_string());
+        }
     }
     Ok(())
 }

@@ -5,16 +5,20 @@
 use super::action::parse_action;
 use super::action::{Act, Action};
 use super::action_block::RawAction;
+use super::board::Board;
 use super::charter::Charter;
 use super::ledger::{ActionLine, Line, Refusal};
 use super::message::{Message, Provenance};
-use super::planning::{Judged, hops_after};
+use super::planning::{BoardWork, Judged, hops_after};
 use super::redact::Redactor;
 use super::request::subject_of;
 use super::schedule::SCHEDULES_MAX;
 use super::time::{Time, parse_rfc3339};
 use super::verdict::{Circumstances, Ruling, Verdict, judge_action, strictest};
 use std::collections::BTreeMap;
+
+mod board;
+pub use board::judge_on_board;
 
 /// The state that an answer is judged in.
 pub struct Bench<'a> {
@@ -39,12 +43,19 @@ pub struct Bench<'a> {
     pub asked: &'a [(String, String)],
     /// Names of schedules that have not ended.
     pub schedules: &'a [String],
+    /// The department's board as it is.
+    pub board: &'a Board,
+    /// The run and the step, from which the ids of what is made follow.
+    pub run: &'a str,
+    pub step: u64,
 }
 
 /// Judges every action; all refusals, or the judged actions.
 pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>, Vec<Refusal>> {
     let mut refusals = Vec::new();
     let mut judged = Vec::new();
+    // What one action makes, a later one may use: the board moves on as the answer is judged.
+    let mut bench_board = BoardWork::new(bench.board.clone(), bench.run, bench.step);
     for entry in raw {
         let name = entry.value.get("do").and_then(serde_json::Value::as_str).unwrap_or("?");
         let place =
@@ -58,6 +69,7 @@ pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>,
             }
             Ok(action) => {
                 let ruling = bench.rule(&action);
+                let ruling = bench.rule_board(entry.index, &action, ruling, &mut bench_board);
                 if ruling.verdict == Verdict::Refuse {
                     let hint = ruling.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
                     let message = format!("{place}: {} [{}]{hint}", ruling.message, ruling.rule);
@@ -143,6 +155,11 @@ impl Bench<'_> {
                 Some(refuse("no_schedule", "schedules/", format!("there is no schedule `{name}`")))
             }
             Act::Validate { id, evidence, .. } => self.rule_evidence(id, evidence),
+            Act::Dispatch { task: Some(task), .. } if !self.is_task(task) => Some(refuse(
+                "unknown_task",
+                "the board",
+                format!("`{task}` is no open task of this department"),
+            )),
             Act::Dispatch { pipeline, .. } if !self.pipelines.contains(pipeline) => Some(refuse(
                 "unknown_pipeline",
                 "org.toml [pipelines]",
@@ -155,6 +172,11 @@ impl Bench<'_> {
     fn is_item(&self, id: &str) -> bool {
         self.inbox.iter().any(|message| message.id == id)
             || self.at_hand.is_some_and(|message| message.id == id)
+            || self.is_task(id)
+    }
+
+    fn is_task(&self, id: &str) -> bool {
+        self.board.find_task(id).is_some_and(super::task::Task::is_open)
     }
 
     fn rule_mark(&self, id: &str, status: super::message::Status) -> Option<Ruling> {
@@ -222,7 +244,10 @@ impl Bench<'_> {
             ));
         }
         let unknown = cited.into_iter().find(|id| !self.shown.contains(id))?;
-        Some(refuse("unknown_evidence", "evidence", format!("`{unknown}` is not in this prompt")))
+        // Not the id itself: the refusal goes into the next prompt, and the id would then stand in it.
+        let end = unknown.rsplit('-').next().unwrap_or_default();
+        let what = format!("it cites an id that ends in `{end}` and is not in this prompt");
+        Some(refuse("unknown_evidence", "evidence", what))
     }
 
     /// What holds for the answer as a whole.

@@ -4,6 +4,7 @@
 //! part a secret of the department, in the tail the step's nonce. What is cut leaves a mark with the count.
 
 use super::action::ACTIONS;
+use super::board::{Board, Item};
 use super::charter::Charter;
 use super::goal::Goal;
 use super::ledger::Refusal;
@@ -12,12 +13,14 @@ use super::portfolio::Portfolio;
 use super::role::Role;
 use super::settings::Caps;
 use super::text::{as_one_line, cut, escape_fence, one_line};
-use super::time::render_rfc3339;
+use super::time::{Time, render_rfc3339};
 use super::verdict::role_may;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::json;
 use std::collections::BTreeMap;
+
+mod board;
 
 /// Windows of the history begin at a multiple of this, so that they don't slide with every step.
 const WINDOW: usize = 32;
@@ -44,6 +47,10 @@ pub struct LiveState {
     pub outbox: Vec<Message>,
     pub outbox_before: usize,
     pub refusals: Vec<Refusal>,
+    pub board: Board,
+    /// Tasks that something can be done about, in their order, and how many there are beside them.
+    pub items: Vec<Message>,
+    pub items_more: usize,
     pub caps: Caps,
     /// The directives and projects of the organisation, and what each has cost.
     pub portfolio: Portfolio,
@@ -82,8 +89,8 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
     };
     let caps = &live.caps;
     let items: Vec<_> = live
-        .open_items()
-        .take(caps.inbox_entries)
+        .eligible_items()
+        .take(caps.inbox_entries + caps.eligible_entries)
         .map(|message| json!({"id": message.id, "what": what(message)}))
         .collect();
     let values = json!({
@@ -98,8 +105,9 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
         "goal": goal_values(live),
         "history": secret("history", &history_text(&live.history, caps)),
         "projects": fresh("projects", &entries(&live.portfolio.lines(&live.spent, role), caps.projects_entries, caps.inbox_bytes)),
-        "board": "",
-        "eligible": "",
+        "board": fresh("board", &board::board_text(live, role, moment)),
+        "eligible": fresh("eligible", &board::eligible_text(live, role, moment)),
+        "item": moment.message.as_ref().and_then(|message| message.item.as_ref()).map(|item| item.kind.name()).unwrap_or_default(),
         "decisions": fresh("decisions", &entries(&live.decisions, caps.decisions_entries, usize::MAX)),
         "inbox": fresh("inbox", &inbox_text(live, role, moment)),
         "outbox": fresh("outbox", &outbox_text(live, role, moment)),
@@ -117,9 +125,23 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
 }
 
 impl LiveState {
-    /// The open messages that a decision may name: those that wait for nothing.
+    /// What is there to be done: open messages that wait for nothing, and tasks that are worth asking for.
     pub fn open_items(&self) -> impl Iterator<Item = &Message> {
-        self.inbox.iter().filter(|message| message.waits_for.is_none())
+        let is_work = |message: &&Message| message.item.as_ref().is_none_or(|item| item.kind.is_work());
+        self.eligible_items().filter(is_work)
+    }
+
+    /// Works out what can be done on the board now.
+    pub fn work_out(&mut self, now: Time) {
+        let eligible = self.board.eligible(now);
+        let letter = |item: &Item| Some(Message::of_task(self.board.find_task(&item.id)?, item.kind));
+        self.items = eligible.iter().take(self.caps.eligible_entries).filter_map(letter).collect();
+        self.items_more = eligible.len() - self.items.len();
+    }
+
+    /// All that a decision may name.
+    pub fn eligible_items(&self) -> impl Iterator<Item = &Message> {
+        self.inbox.iter().filter(|message| message.waits_for.is_none()).chain(&self.items)
     }
 }
 
@@ -238,6 +260,9 @@ fn history_text(history: &[(u64, String)], caps: &Caps) -> String {
 }
 
 fn what(message: &Message) -> String {
+    if let Some(item) = &message.item {
+        return format!("task, {}", item.kind.name());
+    }
     format!("{} from {}", message.kind, message.from)
 }
 

@@ -4,8 +4,10 @@
 //! changes is the status, each change with a receipt of who, in which run, and why. Keys this file doesn't know
 //! survive, because a change is made on the front matter as it was read.
 
+use super::board::ItemKind;
 use super::front_matter::{FrontMatter, FrontMatterFault, Value, parse_front_matter};
 use super::id::{Dept, is_id};
+use super::task::Task;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -133,7 +135,21 @@ pub struct Message {
     pub status: Status,
     pub waits_for: Option<String>,
     pub body: String,
+    /// Set where this is a task of the board that was put on the table as a letter; no file can say so.
+    pub item: Option<Box<TaskItem>>,
     front: FrontMatter,
+}
+
+/// A task on the table: why it is eligible, and what rules of a playbook ask of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskItem {
+    pub kind: ItemKind,
+    pub owner: String,
+    pub priority: &'static str,
+    pub verdict: String,
+    /// The sections in which something was said.
+    pub said: Vec<&'static str>,
+    pub description: String,
 }
 
 /// Why a file can't be taken as a message.
@@ -266,6 +282,7 @@ pub fn parse_message(text: &str, found: &Found<'_>) -> Result<Message, MessageFa
         reference: text_of("ref"),
         waits_for: text_of("waits_for"),
         body: split.body.to_string(),
+        item: None,
         id,
         from,
         to,
@@ -315,6 +332,40 @@ fn first_heading(body: &str, name: &str) -> String {
 }
 
 impl Message {
+    /// A task of the board as a letter on the table: its title is the subject, all that is known of it the body.
+    pub fn of_task(task: &Task, kind: ItemKind) -> Message {
+        let mut said: Vec<&'static str> =
+            task.comments().iter().map(|comment| comment.section.name()).collect();
+        said.dedup();
+        let item = TaskItem {
+            kind,
+            owner: task.owner.clone().unwrap_or_default(),
+            priority: task.priority.name(),
+            verdict: task.verdict.clone().unwrap_or_default(),
+            said,
+            description: task.description().to_string(),
+        };
+        Message {
+            id: task.id.clone(),
+            from: "board".to_string(),
+            to: Vec::new(),
+            kind: "Task".to_string(),
+            subject: task.title.clone(),
+            project: task.project.clone(),
+            directive: None,
+            reference: None,
+            thread: task.id.clone(),
+            hops: 0,
+            provenance: task.provenance,
+            created: task.created,
+            status: Status::Pending,
+            waits_for: task.waits_for.clone(),
+            body: task.letter(kind.name()),
+            item: Some(Box::new(item)),
+            front: FrontMatter::default(),
+        }
+    }
+
     /// A status past `pending` without who, which run and why was not set by the tool.
     fn check_receipts(&self) -> Result<(), MessageFault> {
         if self.status == Status::Pending || self.receipt(self.status).is_some() {

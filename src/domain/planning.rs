@@ -7,13 +7,15 @@ mod letters;
 mod notes;
 mod times;
 
-pub use board::job_effect;
+pub use board::{BoardWork, deed_of, job_effect};
 
 use super::action::{Act, Action};
+use super::board::Board;
 use super::id::{Dept, IdKind, derived_id};
 use super::ledger::ActionLine;
 use super::message::{Message, Provenance, Status};
 use super::plan::{Effect, Marking, Planned};
+use super::role::Role;
 use super::text::one_line;
 use super::time::{Time, render_rfc3339, render_ts};
 use super::verdict::{Ruling, Verdict};
@@ -36,6 +38,10 @@ pub struct StepFacts<'a> {
     pub expires_hours: u64,
     /// Files that an action may replace, curated memory and schedules, as they are, by path.
     pub curated: &'a [(String, String)],
+    /// Who answers.
+    pub role: Role,
+    /// The department's board as it is.
+    pub board: Option<&'a Board>,
 }
 
 /// One action with its verdict.
@@ -69,7 +75,8 @@ pub fn hops_after(led_by: Option<&Message>, at_hand: Option<&Message>) -> u64 {
 /// Plans every action. Where one needs approval, the rest goes on and the message at hand waits for it.
 pub fn plan_actions(judged: &[Judged], facts: &StepFacts<'_>) -> Outcome {
     let (outcome, marks) = (Outcome::default(), Vec::new());
-    let mut planning = Planning { facts, outcome, marks, waits: None };
+    let work = facts.board.map(|board| BoardWork::new(board.clone(), facts.run, facts.step));
+    let mut planning = Planning { facts, outcome, marks, waits: None, work };
     for (index, one) in judged.iter().enumerate() {
         planning.add(index, one);
     }
@@ -92,6 +99,8 @@ struct Planning<'a> {
     marks: Vec<Mark>,
     /// What the message at hand waits for.
     waits: Option<String>,
+    /// The board, as the actions so far leave it.
+    work: Option<BoardWork>,
 }
 
 impl Planning<'_> {
@@ -135,6 +144,7 @@ impl Planning<'_> {
             Act::Remember { text, tags, refs } => self.remember(index, text, tags, refs),
             Act::CurateMemory { file, text } => self.curate(index, file, text),
             Act::WriteWeekly { text } => self.write_weekly(index, text),
+            Act::Board { deed, .. } => self.on_board(index, deed, action),
             Act::Dispatch { .. } => self.dispatch(index, action),
             Act::AskHuman { .. } => self.ask_human(index, action),
             Act::RequestApproval { action: inner, confidence } => {
@@ -144,12 +154,22 @@ impl Planning<'_> {
             Act::Escalate { id, to } => self.escalate(index, id, to.as_deref(), &action.reason),
             Act::Schedule { .. } => self.schedule(index, action),
             Act::Unschedule { name } => self.unschedule(index, name),
-            Act::Validate { id, verdict, evidence } => self.validate(index, id, verdict, evidence),
+            Act::Validate { id, verdict, evidence } => match deed_of(&action.act, self.facts.at_hand) {
+                Some(deed) => self.on_board(index, &deed, action),
+                None => self.validate(index, id, verdict, evidence),
+            },
         }
     }
 
     /// The marks, the message at hand's last. Where it waits for something, that is its mark.
     fn finish(mut self) -> Outcome {
+        self.see_task();
+        if let Some(task) = self.facts.at_hand.filter(|message| message.item.is_some())
+            && let Some(waits) = self.waits.take()
+        {
+            self.hold_task(usize::MAX, &task.id, &waits);
+        }
+        self.write_board();
         let at_hand = self.facts.at_hand.map(|message| message.id.clone());
         let is_at_hand = |id: &str| at_hand.as_deref() == Some(id);
         let mut marks = std::mem::take(&mut self.marks);

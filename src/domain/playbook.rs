@@ -5,8 +5,11 @@
 //! next engine is asked.
 
 use super::action::find_spec;
+use super::agent::Agent;
+use super::board::ItemKind;
 use super::charter::{other_schema, toml_fault};
-use super::message::{Message, Status};
+use super::message::{Message, Status, TaskItem};
+use super::task::Section;
 use super::template::render_text;
 use super::time::{Time, parse_span};
 use minijinja::Value as TemplateValue;
@@ -28,6 +31,30 @@ pub struct Playbook {
     pub schema: u64,
     #[serde(default, rename = "rule")]
     pub rules: Vec<Rule>,
+    /// What agents whose engine is `rules` answer to their tasks.
+    #[serde(default)]
+    pub work: Vec<WorkRule>,
+}
+
+/// What an agent hands back for a task.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct WorkRule {
+    pub name: String,
+    #[serde(default)]
+    pub when: WorkWhen,
+    /// The result, a template that sees the task and the agent.
+    pub result: String,
+}
+
+/// Which agents and tasks a result is for; every key that is given must match.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkWhen {
+    pub agent: OneOrMany,
+    pub role: OneOrMany,
+    /// With `*` for any text; the case of letters doesn't matter.
+    pub title: Option<String>,
 }
 
 /// One rule.
@@ -53,6 +80,12 @@ pub struct When {
     pub status: OneOrMany,
     /// At least this old: `30m`, `2h`, `1d`.
     pub age: Option<String>,
+    /// For tasks of the board: why they are eligible, such as `delegate` or `review`. Without it a rule is for mail.
+    pub item: OneOrMany,
+    pub owner: OneOrMany,
+    pub verdict: OneOrMany,
+    /// Sections of the task in which something was said, all of them.
+    pub said: OneOrMany,
 }
 
 /// A text or a list of texts; empty matches everything.
@@ -114,6 +147,11 @@ pub fn parse_playbook(text: &str) -> Result<Playbook, PlaybookFault> {
         }
         rule.check().map_err(fault)?;
     }
+    for work in &playbook.work {
+        let fault =
+            |what: String| PlaybookFault(format!("work `{}`: {what}", super::text::one_line(&work.name, 60)));
+        render_text(&work.result, &sample_values(), FIELD_MAX).map_err(fault)?;
+    }
     Ok(playbook)
 }
 
@@ -126,8 +164,8 @@ impl Rule {
             return Err("`why` must say why, in at least 10 characters".to_string());
         }
         self.when.check()?;
-        let acts = self.decision.starts_with("NEXT_WORKER");
-        if acts == self.actions.is_empty() {
+        let (acts, checks) = (self.decision.starts_with("NEXT_WORKER"), self.decision == "NEXT_VALIDATOR");
+        if acts == self.actions.is_empty() && !checks {
             let what = if acts { "needs `actions`" } else { "can't have `actions`" };
             return Err(format!("a rule that decides {} {what}", self.decision));
         }
@@ -153,9 +191,21 @@ impl When {
             || self.from.is_given()
             || self.status.is_given()
             || self.subject.is_some()
+            || self.item.is_given()
             || self.age.is_some();
         if !given {
             return Err("`when` must say which messages it is for".to_string());
+        }
+        let of_tasks = self.owner.is_given() || self.verdict.is_given() || self.said.is_given();
+        if of_tasks && !self.item.is_given() {
+            return Err("`when.owner`, `verdict` and `said` are for tasks: give `when.item` too".to_string());
+        }
+        let known = |item: &&&str| ItemKind::parse(item).is_none();
+        if let Some(item) = self.item.items().iter().find(known) {
+            return Err(format!("`when.item` can't be `{}`", super::text::one_line(item, 40)));
+        }
+        if let Some(section) = self.said.items().iter().find(|section| Section::parse(section).is_none()) {
+            return Err(format!("`when.said` can't be `{}`", super::text::one_line(section, 40)));
         }
         if let Some(status) = self.status.items().iter().find(|status| Status::parse(status).is_none()) {
             return Err(format!("`when.status` can't be `{}`", super::text::one_line(status, 40)));
@@ -175,7 +225,18 @@ impl When {
             .as_deref()
             .and_then(parse_span)
             .is_none_or(|seconds| (now - message.created).num_seconds() >= seconds);
-        old_enough
+        let of_task = match &message.item {
+            None => !self.item.is_given(),
+            Some(item) => {
+                self.item.is_given()
+                    && self.item.matches(item.kind.name())
+                    && self.owner.matches(&item.owner)
+                    && self.verdict.matches(&item.verdict)
+                    && self.said.items().iter().all(|section| item.said.contains(section))
+            }
+        };
+        of_task
+            && old_enough
             && self.kind.matches(&message.kind)
             && self.from.matches(&message.from)
             && self.status.matches(message.status.name())
@@ -208,6 +269,24 @@ impl Playbook {
     pub fn find_rule(&self, message: &Message, now: Time) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.when.matches(message, now))
     }
+
+    /// What an agent hands back for a task; none where no rule is for it.
+    pub fn find_work(&self, agent: &Agent, task: &Message) -> Option<&WorkRule> {
+        let title = task.subject.to_lowercase();
+        self.work.iter().find(|work| {
+            work.when.agent.matches(&agent.name)
+                && work.when.role.matches(&agent.role)
+                && work.when.title.as_ref().is_none_or(|glob| glob_matches(&glob.to_lowercase(), &title))
+        })
+    }
+}
+
+/// What a result's template sees.
+pub fn work_values(dept: &str, agent: &Agent, task: &Message) -> TemplateValue {
+    minijinja::context! {
+        agent => minijinja::context! { name => agent.name.as_str(), role => agent.role.as_str() },
+        ..message_values(dept, task)
+    }
 }
 
 /// What a rule's templates see.
@@ -226,6 +305,23 @@ pub fn message_values(dept: &str, message: &Message) -> TemplateValue {
             ref => text(&message.reference),
             thread => message.thread.as_str(),
         },
+        task => task_values(message),
+    }
+}
+
+/// The task on the table; empty where it is a message.
+fn task_values(message: &Message) -> TemplateValue {
+    let item = message.item.as_deref();
+    let of = |text: fn(&TaskItem) -> &str| item.map(text).unwrap_or_default().to_string();
+    let own = |text: &str| item.map(|_| text.to_string()).unwrap_or_default();
+    minijinja::context! {
+        id => own(&message.id),
+        title => own(&message.subject),
+        project => item.and(message.project.clone()).unwrap_or_default(),
+        owner => of(|item| &item.owner),
+        priority => of(|item| item.priority),
+        verdict => of(|item| &item.verdict),
+        description => of(|item| &item.description),
     }
 }
 
@@ -237,6 +333,11 @@ fn sample_values() -> TemplateValue {
             id => text, from => text, kind => text, subject => text, body => text,
             project => text, directive => text, ref => text, thread => text,
         },
+        task => minijinja::context! {
+            id => text, title => text, project => text, owner => text, priority => text, verdict => text,
+            description => text,
+        },
+        agent => minijinja::context! { name => text, role => text },
     }
 }
 

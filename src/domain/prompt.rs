@@ -132,6 +132,38 @@ pub fn assemble_prompt(
     assembly.finish()
 }
 
+/// What the prompt of an agent's engine shows; texts from outside are fenced.
+pub struct AgentPrompt<'a> {
+    pub dept: &'a str,
+    pub name: &'a str,
+    pub role: &'a str,
+    pub purpose: String,
+    pub task_id: &'a str,
+    pub task: String,
+    pub now: String,
+}
+
+/// The prompt by which an agent's engine gets a task: `agent.md`.
+pub fn assemble_agent_prompt(
+    sources: Arc<dyn Sources>,
+    facts: &AgentPrompt<'_>,
+) -> Result<Prompt, PromptFault> {
+    // An agent answers in plain text: it reads of no ACTIONS block.
+    let mut assembly = Assembly::new(sources, Role::Orchestrator);
+    let values = minijinja::context! {
+        dept => facts.dept,
+        agent => minijinja::context! { name => facts.name, role => facts.role },
+        purpose => facts.purpose.as_str(),
+        task_id => facts.task_id,
+        task => facts.task.as_str(),
+        now => facts.now.as_str(),
+    };
+    assembly.add(0, "header.md", &values)?;
+    assembly.stable_bytes = assembly.text.len();
+    assembly.add(7, "agent.md", &values)?;
+    assembly.finish()
+}
+
 struct Assembly {
     role: Role,
     renderer: Renderer,

@@ -56,6 +56,25 @@ fn shape(shape: Shape) -> Value {
             "maxItems": 50,
             "uniqueItems": true,
         }),
+        Shape::IdOrIds => {
+            json!({"oneOf": [id(), {"type": "array", "items": id(), "minItems": 1, "maxItems": 50}]})
+        }
+        Shape::Parts => json!({
+            "type": "array",
+            "minItems": 2,
+            "maxItems": 5,
+            "items": {
+                "type": "object",
+                "required": ["title", "description"],
+                "additionalProperties": false,
+                "properties": {
+                    "title": line(),
+                    "description": {"type": "string", "minLength": 1},
+                    "priority": {"enum": ["high", "medium", "low"]},
+                },
+            },
+        }),
+        Shape::Verdict => json!({"enum": ["pass", "fail", "not_run"]}),
         Shape::Lines => json!({"type": "array", "items": line(), "maxItems": 50}),
         Shape::Kind => json!({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9]{0,39}$"}),
         Shape::Usd => json!({"type": "number", "minimum": 0, "maximum": 1e9}),

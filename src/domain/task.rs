@@ -12,6 +12,7 @@
 use super::front_matter::{FrontMatter, FrontMatterFault, Value, parse_front_matter};
 use super::id::is_id;
 use super::message::Provenance;
+pub use super::priority::Priority;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
 use std::fmt;
 
@@ -47,36 +48,6 @@ impl TaskStatus {
 }
 
 impl fmt::Display for TaskStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// How much a task matters. The first is done first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Priority {
-    High,
-    Medium,
-    Low,
-}
-
-impl Priority {
-    pub const ALL: [Priority; 3] = [Priority::High, Priority::Medium, Priority::Low];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Priority::High => "high",
-            Priority::Medium => "medium",
-            Priority::Low => "low",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Priority> {
-        Priority::ALL.into_iter().find(|priority| priority.name() == text)
-    }
-}
-
-impl fmt::Display for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -131,7 +131,7 @@ pub fn role_may(role: Role, action: &str) -> bool {
     match role {
         Role::Orchestrator => false,
         Role::Worker => only.is_none(),
-        Role::Validator => matches!(action, "validate" | "escalate"),
+        Role::Validator => matches!(action, "validate" | "comment_task" | "escalate"),
         Role::Documenter => matches!(action, "write_weekly" | "ask_human" | "remember" | "mark_message"),
         Role::Summarizer => matches!(action, "curate_memory" | "remember" | "mark_message"),
     }

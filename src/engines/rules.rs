@@ -1,11 +1,16 @@
 //! The embedded engine: it answers from the playbook, in the same protocol as any model, and starts nothing.
 
+use crate::domain::agent::Agent;
 use crate::domain::live_state::opening_line;
 use crate::domain::message::Message;
-use crate::domain::playbook::{Playbook, message_values, render_action};
+use crate::domain::playbook::{Playbook, message_values, render_action, work_values};
 use crate::domain::role::Role;
+use crate::domain::template::render_text;
 use crate::domain::time::Time;
 use serde_json::Value;
+
+/// The longest result of an agent.
+const RESULT_MAX: usize = 64 * 1024;
 
 /// What the rules are asked.
 #[derive(Clone, Debug)]
@@ -17,15 +22,30 @@ pub struct Question<'a> {
     pub at_hand: Option<&'a Message>,
     pub nonce: &'a str,
     pub now: Time,
+    /// The agent that is asked about the task at hand; none where it is the director.
+    pub agent: Option<&'a Agent>,
 }
 
 /// The answer of the first rule that matches; none where no rule does.
 pub fn answer(playbook: &Playbook, question: &Question<'_>) -> Result<Option<String>, String> {
+    if let Some(agent) = question.agent {
+        return work(playbook, agent, question);
+    }
     match question.role {
         Role::Orchestrator => Ok(decide(playbook, question)),
-        Role::Worker => act(playbook, question),
+        Role::Worker | Role::Validator => act(playbook, question),
         _ => Ok(None),
     }
+}
+
+/// What an agent hands back for its task.
+fn work(playbook: &Playbook, agent: &Agent, question: &Question<'_>) -> Result<Option<String>, String> {
+    let Some(task) = question.at_hand else { return Ok(None) };
+    let Some(rule) = playbook.find_work(agent, task) else { return Ok(None) };
+    let values = work_values(question.dept, agent, task);
+    render_text(&rule.result, &values, RESULT_MAX)
+        .map(Some)
+        .map_err(|what| format!("work `{}`: {what}", rule.name))
 }
 
 fn decide(playbook: &Playbook, question: &Question<'_>) -> Option<String> {
@@ -39,7 +59,9 @@ fn decide(playbook: &Playbook, question: &Question<'_>) -> Option<String> {
 fn act(playbook: &Playbook, question: &Question<'_>) -> Result<Option<String>, String> {
     let Some(message) = question.at_hand else { return Ok(None) };
     let Some(rule) = playbook.find_rule(message, question.now) else { return Ok(None) };
-    if rule.actions.is_empty() {
+    // A rule is for the role that its decision names.
+    let for_validator = rule.decision == "NEXT_VALIDATOR";
+    if rule.actions.is_empty() || for_validator != (question.role == Role::Validator) {
         return Ok(None);
     }
     let values = message_values(question.dept, message);

@@ -5,6 +5,7 @@
 //! take the same way.
 
 use super::{Effects, Refused, Result, RunError, Shop};
+use crate::domain::agent::Agent;
 use crate::domain::event::Event;
 use crate::domain::message::Message;
 use crate::domain::playbook::parse_playbook;
@@ -23,7 +24,10 @@ pub struct Ask<'a> {
     pub items: &'a [Message],
     pub at_hand: Option<&'a Message>,
     pub nonce: &'a str,
-    pub active: &'a Active,
+    /// The run to be shown as active; none for a job, which has files of its own.
+    pub active: Option<&'a Active>,
+    /// The agent whose engine is asked, where it is one's.
+    pub agent: Option<&'a Agent>,
 }
 
 /// What came of asking.
@@ -91,7 +95,7 @@ impl Shop<'_> {
         ))))
     }
 
-    fn ask_one(&self, name: &str, ask: &Ask<'_>) -> Result<Tried> {
+    pub(super) fn ask_one(&self, name: &str, ask: &Ask<'_>) -> Result<Tried> {
         if name == "rules" {
             return self.ask_rules(ask);
         }
@@ -125,6 +129,7 @@ impl Shop<'_> {
             at_hand: ask.at_hand,
             nonce: ask.nonce,
             now: (self.now)(),
+            agent: ask.agent,
         };
         let answer = parse_playbook(&text.text)
             .map_err(|fault| fault.to_string())

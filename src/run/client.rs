@@ -96,15 +96,15 @@ impl Shop<'_> {
                 return Err(error);
             }
         };
-        let mut active = ask.active.clone();
+        let mut active = ask.active.cloned();
         let ended = child::run(&self.guard, spec, self.interrupt, &mut |output| {
-            if let Output::Started { guard, engine } = &output {
+            if let Output::Started { guard, engine } = &output
+                && let Some(active) = active.as_mut().filter(|_| self.effects == Effects::CarriedOut)
+            {
                 active.guard_pid = Some(guard.pid);
                 active.engine_pid = engine.as_ref().map(|engine| engine.pid);
-                if self.effects == Effects::CarriedOut {
-                    // For people and for stopping; a run goes on without it.
-                    let _ignored = self.department.write_active(&active);
-                }
+                // For people and for stopping; a run goes on without it.
+                let _ignored = self.department.write_active(active);
             }
             listening.hear(self, &output)
         });

@@ -3,6 +3,7 @@
 use super::recover::Recovered;
 use super::step::{StepDone, StepEnd, StepInput};
 use super::{Effects, Refused, Result, RunError, Shop};
+use crate::domain::board::ItemKind;
 use crate::domain::config::Routing;
 use crate::domain::decision::Decision;
 use crate::domain::directive::RECEIVER;
@@ -270,8 +271,11 @@ impl Shop<'_> {
             && let Some(first) = items.next()
         {
             let ceo = self.department.dept.as_str() == "business" && first.kind == "Directive";
+            let validates = first.item.as_ref().is_some_and(|item| item.kind == ItemKind::Validate);
             let decision = if ceo {
                 Decision::NextWorkerCeoMode(first.id.clone())
+            } else if validates {
+                Decision::NextValidator(first.id.clone())
             } else {
                 Decision::NextWorker(first.id.clone())
             };
@@ -386,6 +390,7 @@ fn failed(end: StepEnd) -> Ending {
     }
 }
 
+/// Why there is nothing to do, in one of five reasons, and what is open all the same.
 fn nothing_open(loaded: &Loaded) -> String {
     let inbox = &loaded.live.inbox;
     let mut holds: Vec<String> = Vec::new();
@@ -396,9 +401,18 @@ fn nothing_open(loaded: &Loaded) -> String {
         }
     }
     let held = if holds.is_empty() { String::new() } else { format!("; {}", holds.join(", ")) };
-    match inbox.len() {
-        0 => "nothing is open".to_string(),
-        1 => format!("one message is open, and it waits for the human{held}"),
-        count => format!("{count} messages are open, and all wait for the human{held}"),
-    }
+    let live = &loaded.live;
+    let messages = match live.inbox.len() {
+        0 => None,
+        1 => Some(format!("one message is open, and it waits for the human{held}")),
+        count => Some(format!("{count} messages are open, and all wait for the human{held}")),
+    };
+    let tasks = match live.board.open_tasks().count() {
+        0 => None,
+        1 => Some("one task is on the board".to_string()),
+        count => Some(format!("{count} tasks are on the board")),
+    };
+    let open: Vec<String> = messages.into_iter().chain(tasks).collect();
+    let open = if open.is_empty() { "nothing is open".to_string() } else { open.join("; ") };
+    format!("nothing to do, {}: {open}", live.board.idle(live.inbox.len()).words())
 }

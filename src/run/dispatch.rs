@@ -60,6 +60,9 @@ impl Shop<'_> {
             return self.end_job(job, "unknown", reason, String::new());
         }
         self.check_gate()?;
+        if let Some(engine) = &job.engine {
+            return self.run_agent(job, engine);
+        }
         let Some(pipeline) = self.settings.pipelines.get(&job.pipeline) else {
             return self.end_job(
                 job,
@@ -199,8 +202,14 @@ impl Shop<'_> {
 
     fn end_job(&self, job: &Job, outcome: &str, reason: String, output: String) -> Result<()> {
         let output = cut(&output, OUTPUT_KEPT * 2).0.to_string();
-        let ended =
-            JobEnded { at: render_rfc3339((self.now)()), outcome: outcome.to_string(), reason, output };
+        let ended = JobEnded {
+            at: render_rfc3339((self.now)()),
+            outcome: outcome.to_string(),
+            reason,
+            output,
+            cost_usd: None,
+            counted_usd: None,
+        };
         Ok(self.department.write_job_ended(&job.id, &ended)?)
     }
 
@@ -232,7 +241,7 @@ impl Shop<'_> {
             from: "harness".to_string(),
             to: vec![dept.clone()],
             kind: "System".to_string(),
-            subject: format!("{} {}: {}", job.pipeline, job.id, ended.outcome),
+            subject: format!("{} {}: {}", job.what(), job.id, ended.outcome),
             body: format!("{}\n\n{}", ended.reason, ended.output),
             amount_usd: None,
             project: job.project.clone(),
@@ -245,7 +254,14 @@ impl Shop<'_> {
             vouched: None,
             created: parse_rfc3339(&ended.at).unwrap_or_default(),
         };
-        let deliver = Effect::Deliver { dept: dept.to_string(), id, text: render_message(&draft) };
+        let on_board = self.result_on_board(job, ended)?;
+        // An agent's task in review is an item by itself; every other end is told by a message.
+        let told_by_message = job.agent.is_none() || on_board.is_none();
+        let mut effects = on_board.unwrap_or_default();
+        if told_by_message {
+            let deliver = Effect::Deliver { dept: dept.to_string(), id, text: render_message(&draft) };
+            effects.push(Planned { action: None, effect: deliver });
+        }
         let line = RunLine {
             schema: 1,
             at: ended.at.clone(),
@@ -256,17 +272,15 @@ impl Shop<'_> {
             reason: self.redactor.mask(&ended.reason).into_owned(),
             iterations: 0,
             steps: 0,
-            cost_usd: None,
-            counted_usd: self
-                .settings
-                .pipelines
-                .get(&job.pipeline)
-                .map_or(0.0, |pipeline| pipeline.worst_case_usd),
+            cost_usd: ended.cost_usd,
+            counted_usd: ended.counted_usd.unwrap_or_else(|| {
+                self.settings.pipelines.get(&job.pipeline).map_or(0.0, |pipeline| pipeline.worst_case_usd)
+            }),
             changed: true,
             record: String::new(),
         };
-        let story = [format!("{} for {}", job.pipeline, job.run), ended.output.clone()];
-        self.close_run_with(line, &story, "", vec![Planned { action: None, effect: deliver }])?;
+        let story = [format!("{} for {}", job.what(), job.run), ended.output.clone()];
+        self.close_run_with(line, &story, "", effects)?;
         self.department.remove_job(&job.id)?;
         self.tell(&Event::Notice(&format!("{} ended: {}", job.id, ended.outcome)));
         Ok(())

@@ -2,6 +2,7 @@
 //!
 //! It holds no rules of its own and prints nothing; what happens is told to a [`Sink`].
 
+mod agent;
 pub mod ask;
 pub mod board;
 mod breaker;

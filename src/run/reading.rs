@@ -4,6 +4,7 @@ use super::finish::Settled;
 use super::step::{ReadAnswer, SavedAnswer, saved_time};
 use super::{Result, Shop};
 use crate::domain::action_block::{RawAction, parse_action_block};
+use crate::domain::board::ItemKind;
 use crate::domain::decision::{Decision, parse_decision};
 use crate::domain::judging::{Bench, judge_answer};
 use crate::domain::ledger::Refusal;
@@ -63,6 +64,9 @@ impl Shop<'_> {
             pending: &pending,
             asked: &asked,
             schedules: &schedules,
+            board: &loaded.live.board,
+            run: &saved.run,
+            step: saved.step,
         };
         Ok(match judge_answer(&raw, &bench) {
             Err(refusals) => ReadAnswer::Refused { refusals, ghost: false, actions },
@@ -97,6 +101,8 @@ impl Shop<'_> {
                 vouched: None,
                 expires_hours: charter.rules.approval.expires_hours,
                 curated: &curated,
+                role: Role::parse(&saved.role).unwrap_or(Role::Worker),
+                board: Some(&loaded.live.board),
             },
         )
     }
@@ -125,9 +131,11 @@ impl Shop<'_> {
         led_by.fold(Provenance::Department, Provenance::max)
     }
 
-    /// The message at hand: an open one, or for a validator one that was sent.
+    /// The message at hand: an open one, a task that is eligible, or for a validator one that was sent.
     pub fn find_at_hand(&self, id: &str, loaded: &Loaded) -> Option<Message> {
-        let found = loaded.live.inbox.iter().chain(&loaded.live.outbox).find(|message| message.id == id);
+        let live = &loaded.live;
+        let mut known = live.inbox.iter().chain(&live.outbox).chain(&live.items);
+        let found = known.find(|message| message.id == id);
         if found.is_some() || loaded.live.inbox_beyond == 0 {
             return found.cloned();
         }
@@ -141,7 +149,7 @@ impl Shop<'_> {
         let known =
             |message: &Message| inbox.iter().chain(&loaded.live.outbox).any(|there| there.id == message.id);
         match at_hand {
-            Some(message) if !known(message) => {
+            Some(message) if message.item.is_none() && !known(message) => {
                 Cow::Owned([&inbox[..], std::slice::from_ref(message)].concat())
             }
             _ => Cow::Borrowed(inbox),
@@ -206,6 +214,8 @@ impl Shop<'_> {
             vouched: None,
             expires_hours: 72,
             curated: &[],
+            role: Role::Orchestrator,
+            board: Some(&loaded.live.board),
         };
         plan_actions(&[Judged { action: escalation(id, reason), ruling }], &facts)
     }
@@ -216,9 +226,18 @@ impl Shop<'_> {
         decision: &Decision,
         loaded: &Loaded,
     ) -> std::result::Result<(), (&'static str, String)> {
-        let open = |id: &str| loaded.live.open_items().find(|message| message.id == id);
-        let not_open =
-            |id: &str| Err(("not_eligible", format!("`{id}` is no open message of this department")));
+        let open = |id: &str| loaded.live.eligible_items().find(|message| message.id == id);
+        let not_open = |id: &str| {
+            Err((
+                "not_eligible",
+                format!("`{id}` is no open message and no eligible task of this department"),
+            ))
+        };
+        let in_review = |id: &str| {
+            let task = loaded.live.items.iter().find(|message| message.id == id);
+            task.and_then(|message| message.item.as_ref())
+                .is_some_and(|item| matches!(item.kind, ItemKind::Validate | ItemKind::Review))
+        };
         match decision {
             Decision::Done => Ok(()),
             Decision::NextWorker(id) | Decision::Escalate { id, .. } if open(id).is_none() => not_open(id),
@@ -233,8 +252,13 @@ impl Shop<'_> {
                 )),
                 Some(_) => Ok(()),
             },
-            Decision::NextValidator(id) if !loaded.live.outbox.iter().any(|message| message.id == *id) => {
-                Err(("not_eligible", format!("`{id}` is no message of the outbox shown here")))
+            Decision::NextValidator(id)
+                if !in_review(id) && !loaded.live.outbox.iter().any(|message| message.id == *id) =>
+            {
+                Err((
+                    "not_eligible",
+                    format!("`{id}` is no message of the outbox shown here, and no task in review"),
+                ))
             }
             _ => Ok(()),
         }

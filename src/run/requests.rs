@@ -8,6 +8,7 @@ use crate::domain::action::parse_action;
 use crate::domain::digest::sha256;
 use crate::domain::event::Event;
 use crate::domain::id::{IdKind, derived_id};
+use crate::domain::judging::judge_on_board;
 use crate::domain::message::{Draft, Provenance, render_message};
 use crate::domain::plan::{Effect, Finish, PLAN_SCHEMA, Plan, Planned};
 use crate::domain::planning::{Judged, StepFacts, plan_actions};
@@ -160,8 +161,14 @@ impl Shop<'_> {
                 format!("approved, but today's rules refuse it: {} ({})", ruling.message, ruling.code),
             );
         }
-        let ruling = Ruling { verdict: Verdict::Allow, code: "approved", ..ruling };
+        let mut board = loaded.live.board.clone();
+        board.release(&request.id);
         let at_hand = request.text("about").and_then(|id| self.find_at_hand(id, loaded));
+        if let Some(fault) = judge_on_board(&action, at_hand.as_ref(), &board, (self.now)(), &request.id) {
+            let what = format!("approved, but the board refuses it: {} ({})", fault.message, fault.code);
+            return (Vec::new(), what);
+        }
+        let ruling = Ruling { verdict: Verdict::Allow, code: "approved", ..ruling };
         let resolved = request.text("resolved_at").and_then(parse_rfc3339).unwrap_or_else(|| (self.now)());
         let curated = self.replaceable(loaded);
         let facts = StepFacts {
@@ -175,6 +182,8 @@ impl Shop<'_> {
             vouched: Some(&request.id),
             expires_hours: charter.rules.approval.expires_hours,
             curated: &curated,
+            role: Role::Worker,
+            board: Some(&board),
         };
         let outcome = plan_actions(&[Judged { action, ruling }], &facts);
         let what = format!("approved, carried out: {}", outcome.results.join("; "));

@@ -128,7 +128,8 @@ impl Shop<'_> {
                 items: &items,
                 at_hand: input.at_hand.as_ref(),
                 nonce: &nonce,
-                active: &input.active,
+                active: Some(&input.active),
+                agent: None,
             };
             let first_try = first.as_ref().map(|said| FirstTry { said, refusals: &repair });
             let saved = |said: Answered| self.to_saved(input, said, &nonce, &prompt, first_try.as_ref());

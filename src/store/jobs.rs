@@ -34,6 +34,13 @@ pub struct Job {
     pub provenance: String,
 }
 
+impl Job {
+    /// What works: a pipeline, or an agent's engine.
+    pub fn what(&self) -> &str {
+        self.engine.as_deref().unwrap_or(&self.pipeline)
+    }
+}
+
 /// That it was started, by which process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobStarted {
@@ -52,6 +59,11 @@ pub struct JobEnded {
     pub outcome: String,
     pub reason: String,
     pub output: String,
+    /// What an agent's engine cost, as far as it said; a program never says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_usd: Option<f64>,
 }
 
 /// A job as its files say.
@@ -85,6 +97,11 @@ impl Department {
 
     pub fn write_job_started(&self, id: &str, started: &JobStarted) -> Result<()> {
         write_json(&self.jobs_folder()?, &format!("{id}.started.json"), started)
+    }
+
+    /// A job that was not started after all.
+    pub fn remove_job_started(&self, id: &str) -> Result<()> {
+        self.jobs_folder()?.remove(&format!("{id}.started.json"))
     }
 
     pub fn write_job_ended(&self, id: &str, ended: &JobEnded) -> Result<()> {

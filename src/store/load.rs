@@ -41,7 +41,9 @@ impl Department {
     /// Loads everything a step of this department needs.
     pub fn load(&self, charter: &LoadedCharter, settings: &Settings, key: &Key, now: Time) -> Result<Loaded> {
         let ledger = self.ledger_since(now - TimeDelta::days(1))?;
-        self.load_with(charter, settings, key, (self.desk(settings, key)?, ledger))
+        let mut loaded = self.load_with(charter, settings, key, (self.desk(settings, key)?, ledger))?;
+        loaded.live.work_out(now);
+        Ok(loaded)
     }
 
     /// The same with the whole inbox, however large.
@@ -53,7 +55,9 @@ impl Department {
         now: Time,
     ) -> Result<Loaded> {
         let ledger = self.ledger_since(now - TimeDelta::days(1))?;
-        self.load_with(charter, settings, key, (self.inbox()?, ledger))
+        let mut loaded = self.load_with(charter, settings, key, (self.inbox()?, ledger))?;
+        loaded.live.work_out(now);
+        Ok(loaded)
     }
 
     fn load_with(
@@ -108,6 +112,9 @@ impl Department {
             self.recent_ledger(history_shown(&caps), caps.decisions_entries)?;
         let (sent, outbox_before) = self.recent_outbox(caps.outbox_entries)?;
         Ok(LiveState {
+            items_more: 0,
+            items: Vec::new(),
+            board: self.board(&charter.rules, settings, key)?.board,
             charter: charter.rules.clone(),
             prose: charter.prose.clone(),
             memory: text("memory/MEMORY.md")?,

@@ -37,6 +37,7 @@ pub const EMBEDDED: &[(&str, &str)] = embedded![
     "department/departments/rd/worker.md",
     "department/departments/technology/orchestrator.md",
     "department/departments/technology/worker.md",
+    "agent.md",
     "live-state.md",
     "beat.md",
     "closer/orchestrator.md",

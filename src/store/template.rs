@@ -45,6 +45,8 @@ const DEPARTMENTS: &[(&str, &str)] = embedded![
     "departments/management/notes.md",
     "departments/management/playbook.toml",
     "departments/management/goal.toml",
+    "departments/management/agents/planner.md",
+    "departments/management/agents/writer.md",
     "departments/marketing/charter.toml",
     "departments/marketing/charter.md",
     "departments/marketing/notes.md",

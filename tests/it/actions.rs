@@ -147,7 +147,7 @@ fn assert_waits(sandbox: &Sandbox, message: &str, waits_for: &str) {
     let calls = sandbox.calls().len();
     let run = sandbox.clone().run(["run-loop", "business", "--engine", "claude"]).any_stderr();
     let run =
-        run.stdout("business: done (0 steps, 0.00 USD): one message is open, and it waits for the human\n");
+        run.stdout("business: done (0 steps, 0.00 USD): nothing to do, only approvals: one message is open, and it waits for the human\n");
     assert_eq!(run.calls().len(), calls);
 }
 

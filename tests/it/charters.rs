@@ -114,7 +114,7 @@ fn an_edit_counts_once_it_is_accepted() {
     for args in [&["charter", "show", "rd"][..], &["charter", "check", "rd"], &["prompt", "rd"]] {
         sandbox.start(args).finish().any_stdout().stderr(said);
     }
-    let difference = "--- accepted/charter.toml\n+++ charter.toml\n@@ -26,7 +26,7 @@\n \n [board]\n done_needs[..]\n-agents_max = 8\n+agents_max = 9\n \n [approval][..]\n confidence_below = 70\n";
+    let difference = "--- accepted/charter.toml\n+++ charter.toml\n@@ -28,7 +28,7 @@\n \n [board]\n done_needs[..]\n-agents_max = 8\n+agents_max = 9\n \n [approval][..]\n confidence_below = 70\n";
     let before = sandbox.read(".harness/accepted.json");
     let run = sandbox.run(["charter", "accept", "rd", "--dry-run"]).stdout(difference);
     assert_eq!(run.read(".harness/accepted.json"), before);
@@ -171,7 +171,7 @@ fn nobody_accepts_what_they_can_not_see() {
 fn what_can_not_be_used_is_not_accepted() {
     let sandbox = Sandbox::new().dept("rd").edit("org-rd/charter.toml", "agents_max = 8", "agents_max = -8");
     let run = sandbox.run(["charter", "accept", "rd"]).status(3);
-    let run = run.stderr("error: can't read [ROOT]/org-rd/charter.toml: line 29: invalid value: [..]\nhint: put it right in [ROOT]/org-rd/charter.toml, then `harness charter accept rd`\n");
+    let run = run.stderr("error: can't read [ROOT]/org-rd/charter.toml: line 31: invalid value: [..]\nhint: put it right in [ROOT]/org-rd/charter.toml, then `harness charter accept rd`\n");
     let sandbox = run.then().edit("org-rd/charter.toml", "agents_max = -8", "agents_max = 8");
     let sandbox = sandbox.file("org-rd/playbook.toml", "schema = 1\n[[rule]]\nname = \"a\"\n");
     let run = sandbox.run(["charter", "accept", "rd"]).status(3);

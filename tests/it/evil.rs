@@ -12,6 +12,8 @@ use crate::office::{answer, names, office, rule, step};
 use crate::sandbox::Sandbox;
 use answers::Evil;
 use director_harness::domain::action_block::parse_action_block;
+use director_harness::domain::agent::parse_agent;
+use director_harness::domain::board::{Board, Origin};
 use director_harness::domain::charter::{Charter, parse_charter};
 use director_harness::domain::id::Dept;
 use director_harness::domain::judging::{Bench, judge_answer};
@@ -19,6 +21,7 @@ use director_harness::domain::message::{Found, Message, Provenance, parse_messag
 use director_harness::domain::planning::{StepFacts, plan_actions};
 use director_harness::domain::redact::Redactor;
 use director_harness::domain::role::Role;
+use director_harness::domain::task::parse_task;
 use director_harness::domain::time::{Time, parse_rfc3339};
 use director_harness::domain::verdict::{Circumstances, Receiver};
 use std::collections::BTreeMap;
@@ -39,6 +42,7 @@ struct Stage {
     now: Time,
     redactor: Redactor,
     pipelines: Vec<String>,
+    board: Board,
 }
 
 fn message(id: &str, provenance: &str, now: Time) -> Message {
@@ -46,6 +50,26 @@ fn message(id: &str, provenance: &str, now: Time) -> Message {
         "---\nschema: 1\nid: {id}\nfrom: rd\nto: [business]\nkind: Proposal\nsubject: s\nprovenance: {provenance}\ncreated: 2026-11-18T00:00:00Z\nstatus: pending\n---\nBody.\n"
     );
     parse_message(&text, &Found { id, name: id, modified: now, dept: "business" }).unwrap()
+}
+
+/// A board with a task nobody works on, one in review that nobody validated, and an agent for each way of working.
+fn board(dept: &Dept, charter: &Charter) -> Board {
+    let mut board = Board::new(dept.clone(), charter.board.clone());
+    board.pipelines = vec!["coding".to_owned()];
+    let origin = |path: &str| Origin { path: path.to_owned(), sha256: String::new() };
+    for (name, works) in [("ann", ""), ("cid", "pipeline: coding\n")] {
+        let text = format!(
+            "---\nschema: 1\nname: {name}\nrole: Writer\n{works}created: 2026-11-18T00:00:00Z\n---\nWrites.\n"
+        );
+        board.add_agent(parse_agent(&text, name).unwrap(), origin(&format!("agents/{name}.md")));
+    }
+    for (id, state) in [(oracle::TASK, "status: inbox"), (oracle::REVIEWED, "status: review\nowner: ann")] {
+        let text = format!(
+            "---\nschema: 1\nid: {id}\ntitle: Task {id}\n{state}\npriority: low\ncreated: 2026-11-18T00:00:00Z\nprovenance: department\n---\nDo {id}.\n"
+        );
+        board.add_task(parse_task(&text, id).unwrap(), origin(&format!("tasks/{id}.md")));
+    }
+    board
 }
 
 impl Stage {
@@ -57,7 +81,8 @@ impl Stage {
         let inbox =
             vec![message(oracle::INSIDE, "department", now), message(oracle::EXTERNAL, "external", now)];
         let pipelines = vec!["coding".to_owned()];
-        Stage { charter, dept, inbox, now, redactor: Redactor::new(&[]), pipelines }
+        let board = board(&dept, &charter);
+        Stage { charter, dept, inbox, now, redactor: Redactor::new(&[]), pipelines, board }
     }
 
     /// Whether an answer is taken; if it is, all it comes to is allowed.
@@ -87,6 +112,9 @@ impl Stage {
             pending: &[],
             asked: &[],
             schedules: &[],
+            board: &self.board,
+            run: "r-20261118-004201-aaaaaa",
+            step: 1,
         };
         let Ok(judged) = judge_answer(&raw, &bench) else { return false };
         let facts = StepFacts {
@@ -100,6 +128,8 @@ impl Stage {
             vouched: None,
             expires_hours: 72,
             curated: &[],
+            role,
+            board: Some(&self.board),
         };
         let outcome = plan_actions(&judged, &facts);
         let external = at_hand.provenance == Provenance::External;

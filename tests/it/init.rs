@@ -13,7 +13,7 @@ fn five_departments_stand_and_say_what_to_do_next() {
           org-business: 13 files written
           org-rd: 13 files written
           org-technology: 13 files written
-          org-management: 13 files written
+          org-management: 15 files written
           org-marketing: 13 files written
         Gate: enabled (open)
 

@@ -30,10 +30,13 @@ fn loop_of(sandbox: Sandbox) -> Run {
 #[test]
 fn nothing_open_asks_nobody() {
     let run = loop_of(Sandbox::new().apart().organisation());
-    let run = said(run, 0, "business: done (0 steps, 0.00 USD): nothing is open\n");
+    let run = said(run, 0, "business: done (0 steps, 0.00 USD): nothing to do, no work: nothing is open\n");
     assert!(run.calls().is_empty());
     let ended = run.last_run();
-    assert_eq!((&ended["outcome"], &ended["reason"]), (&"done".into(), &"nothing is open".into()));
+    assert_eq!(
+        (&ended["outcome"], &ended["reason"]),
+        (&"done".into(), &"nothing to do, no work: nothing is open".into())
+    );
     assert!(run.record(&ended).contains("nothing is open"));
 }
 
@@ -358,7 +361,7 @@ fn a_dry_run_of_a_script_shows_each_answer_in_turn() {
         sandbox.run(["run-loop", "business", "--engine", "told", "--dry-run"]).any_stdout().any_stderr();
     assert_eq!(run.everything(), before);
     let run = run.then().run(["run-loop", "business", "--engine", "told"]).any_stderr();
-    said(run, 0, "business: done (2 steps, 0.00 USD): nothing is open\n");
+    said(run, 0, "business: done (2 steps, 0.00 USD): nothing to do, no work: nothing is open\n");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn a_runs_record_tells_its_story() {
         ("started", "2026-11-18T00:42:01Z"),
         ("ended", "2026-11-18T00:42:01Z"),
         ("outcome", "done"),
-        ("reason", "nothing is open"),
+        ("reason", "\"nothing to do, no work: nothing is open\""),
         ("iterations", "1"),
         ("steps", "2"),
         ("cost_usd", "\"0.02\""),

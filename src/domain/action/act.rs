@@ -1,6 +1,7 @@
 //! What an action does, as a value.
 
 use super::Action;
+use crate::domain::board::Deed;
 use crate::domain::id::Dept;
 use crate::domain::message::Status;
 use std::collections::BTreeMap;
@@ -40,6 +41,11 @@ pub enum Act {
     },
     WriteWeekly {
         text: String,
+    },
+    /// A change of the board or the roster, by its name.
+    Board {
+        name: &'static str,
+        deed: Deed,
     },
     Dispatch {
         pipeline: String,
@@ -87,6 +93,7 @@ impl Act {
             Act::Remember { .. } => "remember",
             Act::CurateMemory { .. } => "curate_memory",
             Act::WriteWeekly { .. } => "write_weekly",
+            Act::Board { name, .. } => name,
             Act::Dispatch { .. } => "dispatch",
             Act::AskHuman { .. } => "ask_human",
             Act::RequestApproval { .. } => "request_approval",

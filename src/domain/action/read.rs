@@ -1,5 +1,6 @@
 //! From a checked JSON object to an action.
 
+use super::board::{board_deed, board_name};
 use super::{Act, Action, ActionFault, Missing, RUBRIC, Risk, check_fields, fault};
 use crate::domain::action_shape::CURATED_LINES;
 use crate::domain::id::Dept;
@@ -62,9 +63,18 @@ fn to_act(json: &Map<String, Value>) -> Result<Act, Vec<ActionFault>> {
         "escalate" => Act::Escalate { id: need("id"), to: text(json, "to") },
         "schedule" => scheduled(json)?,
         "unschedule" => Act::Unschedule { name: need("name") },
-        "validate" => Act::Validate { id: need("id"), verdict: need("verdict"), evidence: need("evidence") },
+        "validate" => {
+            Act::Validate { id: need("id"), verdict: verdict(&need("verdict")), evidence: need("evidence") }
+        }
+        name if let Some(name) = board_name(name) => Act::Board { name, deed: board_deed(json)? },
         name => return Err(vec![fault("unknown_action", "do", format!("is `{name}`, which is no action"))]),
     })
+}
+
+/// The verdict as it counts: a word that is none counts as a fail.
+fn verdict(word: &str) -> String {
+    let known = ["pass", "fail", "not_run"].into_iter().find(|known| *known == word);
+    known.unwrap_or("fail").to_string()
 }
 
 fn curated(text: &str) -> Result<String, Vec<ActionFault>> {
@@ -135,11 +145,11 @@ fn requested(json: &Map<String, Value>) -> Result<Act, Vec<ActionFault>> {
     }
 }
 
-fn text(json: &Map<String, Value>, key: &str) -> Option<String> {
+pub(super) fn text(json: &Map<String, Value>, key: &str) -> Option<String> {
     json.get(key).and_then(Value::as_str).map(str::to_string)
 }
 
-fn lines(json: &Map<String, Value>, key: &str) -> Vec<String> {
+pub(super) fn lines(json: &Map<String, Value>, key: &str) -> Vec<String> {
     let items = json.get(key).and_then(Value::as_array);
     items.into_iter().flatten().filter_map(Value::as_str).map(str::to_string).collect()
 }

@@ -2,6 +2,9 @@
 
 use super::{Field, Shape, Spec};
 use crate::domain::role::Role;
+use crate::domain::task::SECTIONS;
+
+const PRIORITIES: &[&str] = &["high", "medium", "low"];
 
 const fn f(name: &'static str, shape: Shape) -> Field {
     Field { name, shape }
@@ -66,6 +69,99 @@ pub const ACTIONS: &[Spec] = &[
         optional: &[],
     },
     Spec {
+        name: "create_task",
+        confidence: true,
+        role: None,
+        required: &[
+            f("title", Shape::Line),
+            f("description", Shape::Text),
+            f("priority", Shape::OneOf(PRIORITIES)),
+        ],
+        optional: &[
+            f("depends_on", Shape::IdOrIds),
+            f("owner", Shape::Id),
+            f("due", Shape::Time),
+            f("project", Shape::Id),
+            f("assists", Shape::Id),
+            f("not_twin_of", Shape::IdOrIds),
+        ],
+    },
+    Spec {
+        name: "update_task",
+        confidence: false,
+        role: None,
+        required: &[f("id", Shape::Id)],
+        optional: &[
+            f("title", Shape::Line),
+            f("description", Shape::Text),
+            f("priority", Shape::OneOf(PRIORITIES)),
+            f("depends_on", Shape::IdOrIds),
+            f("due", Shape::Time),
+            f("project", Shape::Id),
+            f("not_twin_of", Shape::IdOrIds),
+        ],
+    },
+    Spec {
+        name: "merge_task",
+        confidence: true,
+        role: None,
+        required: &[f("id", Shape::Id), f("duplicates", Shape::IdOrIds)],
+        optional: &[],
+    },
+    Spec {
+        name: "split_task",
+        confidence: true,
+        role: None,
+        required: &[f("id", Shape::Id), f("parts", Shape::Parts)],
+        optional: &[],
+    },
+    Spec {
+        name: "assign_task",
+        confidence: false,
+        role: None,
+        required: &[f("id", Shape::Id), f("owner", Shape::Id)],
+        optional: &[],
+    },
+    Spec {
+        name: "move_task",
+        confidence: true,
+        role: None,
+        required: &[
+            f("id", Shape::Id),
+            f("status", Shape::OneOf(&["done", "inbox"])),
+            f("comment", Shape::Text),
+        ],
+        optional: &[],
+    },
+    Spec {
+        name: "comment_task",
+        confidence: false,
+        role: None,
+        required: &[f("id", Shape::Id), f("section", Shape::OneOf(SECTIONS)), f("text", Shape::Text)],
+        optional: &[],
+    },
+    Spec {
+        name: "depend_task",
+        confidence: false,
+        role: None,
+        required: &[f("id", Shape::Id), f("on", Shape::IdOrIds)],
+        optional: &[],
+    },
+    Spec {
+        name: "nudge",
+        confidence: false,
+        role: None,
+        required: &[f("id", Shape::Id), f("text", Shape::Text)],
+        optional: &[],
+    },
+    Spec {
+        name: "add_agent",
+        confidence: true,
+        role: None,
+        required: &[f("name", Shape::Id), f("role", Shape::Line), f("purpose", Shape::Text)],
+        optional: &[f("engine", Shape::Id), f("pipeline", Shape::Id)],
+    },
+    Spec {
         name: "dispatch",
         confidence: true,
         role: None,
@@ -111,11 +207,7 @@ pub const ACTIONS: &[Spec] = &[
         name: "validate",
         confidence: false,
         role: Some(Role::Validator),
-        required: &[
-            f("id", Shape::Id),
-            f("verdict", Shape::OneOf(&["pass", "fail", "not_run"])),
-            f("evidence", Shape::Text),
-        ],
+        required: &[f("id", Shape::Id), f("verdict", Shape::Verdict), f("evidence", Shape::Text)],
         optional: &[],
     },
 ];

@@ -35,6 +35,24 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
+    const ALL: [ItemKind; 11] = [
+        ItemKind::Validate,
+        ItemKind::Review,
+        ItemKind::Mention,
+        ItemKind::Rework,
+        ItemKind::Unblocked,
+        ItemKind::Delegate,
+        ItemKind::Overdue,
+        ItemKind::Nudge,
+        ItemKind::Stuck,
+        ItemKind::Buddy,
+        ItemKind::Helper,
+    ];
+
+    pub fn parse(text: &str) -> Option<ItemKind> {
+        ItemKind::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             ItemKind::Validate => "validate",

@@ -176,6 +176,13 @@ impl Board {
         Ok(Done { target: id.to_string(), what, ..Done::default() })
     }
 
+    /// What waited for an approval waits for it no longer.
+    pub fn release(&mut self, waits_for: &str) {
+        for task in self.tasks.values_mut().filter(|task| task.waits_for.as_deref() == Some(waits_for)) {
+            task.waits_for = None;
+        }
+    }
+
     pub(super) fn hold(&mut self, id: &str, waits_for: &str) -> Result<Done, BoardFault> {
         self.edit(id)?.waits_for = Some(waits_for.to_string());
         Ok(Done { target: id.to_string(), what: format!("{id} waits for {waits_for}"), ..Done::default() })

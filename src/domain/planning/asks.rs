@@ -48,6 +48,8 @@ impl Planning<'_> {
     pub(super) fn hold(&mut self, index: usize, id: &str, waits_for: &str, why: &str) {
         if self.facts.at_hand.is_some_and(|message| message.id == id) {
             self.waits = Some(waits_for.to_string());
+        } else if self.is_task(id) {
+            self.hold_task(index, id, waits_for);
         } else {
             self.marks.push(Mark {
                 action: Some(index),

@@ -17,6 +17,33 @@ impl Task {
         self.body[..self.sections_at()].trim_end()
     }
 
+    /// All that is known of it, as a letter: where it stands, what is to be done, what was said.
+    pub fn letter(&self, eligible: &str) -> String {
+        let mut text =
+            format!("eligible: {eligible}\nstatus: {}\npriority: {}\n", self.status, self.priority);
+        let list = |items: &[String]| Some(items.join(", ")).filter(|text| !text.is_empty());
+        let rows = [
+            ("owner", self.owner.clone()),
+            ("last worker", self.worker.clone()),
+            ("depends on", list(&self.depends_on)),
+            ("assists", self.assists.clone()),
+            ("due", self.due.map(render_rfc3339)),
+            ("verdict", self.verdict.clone()),
+            ("mentioned", list(&self.mentioned)),
+        ];
+        for (name, value) in rows {
+            if let Some(value) = value {
+                text.push_str(&format!("{name}: {value}\n"));
+            }
+        }
+        text.push_str(&format!("\n{}\n", self.description()));
+        let said = self.body[self.sections_at()..].trim_end();
+        if !self.comments().is_empty() {
+            text.push_str(&format!("\n{said}\n"));
+        }
+        text
+    }
+
     pub fn set_description(&mut self, text: &str) {
         let sections = self.body[self.sections_at()..].to_string();
         self.body = format!("{}\n\n{sections}", text.trim_end());

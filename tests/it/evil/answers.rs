@@ -1,7 +1,7 @@
 //! Makes hostile answers from a seed: actions that are right but for one thing, fields from elsewhere, blocks that are not
 //! the one that was asked for.
 
-use super::oracle::{EXTERNAL, INSIDE};
+use super::oracle::{EXTERNAL, INSIDE, REVIEWED, TASK};
 use serde_json::{Map, Value, json};
 
 const NAMES: [&str; 16] = [
@@ -146,7 +146,7 @@ impl Evil {
         let to = if self.one_in(2) { self.pick(&DEPARTMENTS) } else { "management" };
         let kind = if self.one_in(2) { self.pick(&KINDS) } else { "Decision" };
         let confidence = if self.one_in(3) { self.below(120) } else { 70 + self.below(31) };
-        let mut action = match self.below(11) {
+        let mut action = match self.below(15) {
             0 => {
                 json!({"do": "mark_message", "id": id, "status": (["acknowledged", "actioned", "archived", "pending"][self.below(4)])})
             }
@@ -163,6 +163,18 @@ impl Evil {
             7 => json!({"do": "escalate", "id": id}),
             8 => {
                 json!({"do": "validate", "id": id, "verdict": (["pass", "fail"][self.below(2)]), "evidence": format!("see {id}")})
+            }
+            10 => {
+                json!({"do": "create_task", "title": text, "description": text, "priority": (["high", "low", "urgent"][self.below(3)]), "owner": (["ann", "cid", "lead", "business", "eve"][self.below(5)])})
+            }
+            11 => {
+                json!({"do": "assign_task", "id": ([TASK, REVIEWED, id][self.below(3)]), "owner": (["ann", "cid", "director", text][self.below(4)])})
+            }
+            12 => {
+                json!({"do": "move_task", "id": ([TASK, REVIEWED][self.below(2)]), "status": (["done", "inbox", "review"][self.below(3)]), "comment": text})
+            }
+            13 => {
+                json!({"do": "add_agent", "name": (["dan", "../dan", "lead", text][self.below(4)]), "role": "Writer", "purpose": text, "pipeline": (["coding", "sh"][self.below(2)])})
             }
             9 if depth > 0 => json!({"do": "request_approval", "action": self.action(depth - 1)}),
             _ => json!({"do": "send_message", "to": [to], "kind": kind, "subject": text, "body": text}),

@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 pub const INSIDE: &str = "m-20261118-000000-aaaaaa";
 pub const EXTERNAL: &str = "m-20261118-000001-bbbbbb";
 pub const DEPARTMENTS: [&str; 5] = ["business", "management", "marketing", "rd", "technology"];
+pub const TASK: &str = "t-20261118-000000-aaaaaa";
+pub const REVIEWED: &str = "t-20261118-000001-bbbbbb";
 const LOGS: [&str; 3] = ["decisions.md", "weekly.md", "memory/2026-11-18.md"];
 const CURATED: [&str; 2] = ["memory/MEMORY.md", "memory/SELF.md"];
 
@@ -40,6 +42,7 @@ fn check_effect(
         Effect::Append { path, .. } if LOGS.contains(&path.as_str()) => Ok(()),
         Effect::Replace { path, .. } if CURATED.contains(&path.as_str()) && role == "summarizer" => Ok(()),
         Effect::Mark { id, .. } if [INSIDE, EXTERNAL].contains(&id.as_str()) => Ok(()),
+        Effect::Board { path, text, .. } => check_board(path, text, role),
         Effect::Deliver { dept, id, text } => {
             if !is_made(id, 'm') || text.contains("vouched") {
                 return Err(format!("a message `{id}` by nobody's approval"));
@@ -47,6 +50,26 @@ fn check_effect(
             check_delivered(dept, action.ok_or("a message of no action")?, role, external)
         }
         other => Err(format!("outside: {other:?}")),
+    }
+}
+
+/// A task or an agent stays in its folder; no task is done without a verdict, and none is the director's.
+fn check_board(path: &str, text: &str, role: &str) -> Result<(), String> {
+    let (folder, file) = path.rsplit_once('/').ok_or("a file beside the charter")?;
+    let stem = file.strip_suffix(".md").ok_or("a file of another kind")?;
+    let placed = match folder {
+        "tasks" => is_made(stem, 't'),
+        "agents" => {
+            stem.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        }
+        _ => false,
+    };
+    let lines: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+    let wrong = ["status: done", "owner: business", "owner: director", "owner: lead", "owner: cid"];
+    let forbidden = lines.iter().find(|line| wrong.contains(*line));
+    match (placed, forbidden, role) {
+        (true, None, "worker" | "validator") => Ok(()),
+        _ => Err(format!("{role} wrote {path}: {forbidden:?}")),
     }
 }
 
