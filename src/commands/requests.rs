@@ -6,6 +6,7 @@ use crate::domain::id::{Match, match_id};
 use crate::domain::message::Provenance;
 use crate::domain::request::{Request, RequestKind, RequestStatus, Resolution};
 use crate::domain::text::one_line;
+use crate::domain::time::render_rfc3339;
 use crate::domain::verdict::{Circumstances, Verdict, judge_action, role_of};
 use crate::error::{CommandError, Kind};
 use crate::run::Effects;
@@ -93,7 +94,7 @@ fn before(app: &App<'_>, one: &FoundRequest, status: RequestStatus) -> Result<Be
         return Err(CommandError::failed(what).code("resolved").hint("a resolution is never changed"));
     }
     if request.is_expired(app.ctx.now()) {
-        let expires = request.text("expires").unwrap_or_default();
+        let expires = request.expires().map(render_rfc3339).unwrap_or_default();
         return Err(CommandError::failed(format!("`{id}` expired at {expires}")).code("expired"));
     }
     Ok(Before::Open)

@@ -212,8 +212,13 @@ impl Request {
         self.text("told").is_some()
     }
 
+    /// When it is over, unanswered: an approval has an expiry, a question may have a day by which it is due.
+    pub fn expires(&self) -> Option<Time> {
+        self.text("expires").or_else(|| self.text("due")).and_then(parse_rfc3339)
+    }
+
     pub fn is_expired(&self, now: Time) -> bool {
-        let expires = self.text("expires").and_then(parse_rfc3339);
+        let expires = self.expires();
         self.status == RequestStatus::Pending && expires.is_some_and(|expires| expires <= now)
     }
 

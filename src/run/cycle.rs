@@ -105,6 +105,9 @@ impl Shop<'_> {
             }
             self.department.put_away_sent((self.now)())?;
             self.settle_jobs()?;
+            if matches!(work, Work::Loop { .. }) {
+                self.ask_goal(&charter)?;
+            }
         }
         if self.finds_nothing(&charter)? {
             return Ok(None);

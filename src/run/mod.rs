@@ -16,6 +16,7 @@ pub mod gates;
 pub mod gather;
 pub mod git;
 pub mod health;
+mod intake;
 mod listen;
 pub mod look;
 mod notify;

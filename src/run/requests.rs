@@ -107,7 +107,12 @@ impl Shop<'_> {
             (RequestKind::Approval, RequestStatus::Approved) => self.plan_approved(request, charter, &loaded),
             _ => (Vec::new(), request.status.to_string()),
         };
-        effects.push(self.outcome_message(kind, request, &what));
+        let filed = self.file_intake(request)?;
+        // What was filed in the goal stands in every prompt from now on: no message has to say so.
+        if filed.is_empty() {
+            effects.push(self.outcome_message(kind, request, &what));
+        }
+        effects.extend(filed);
         effects.push(self.told_mark(kind, request)?);
         let name = EntryName { run: request.id.clone(), step: 0, kind: EntryKind::Plan };
         let plan = Plan {
@@ -229,7 +234,7 @@ impl Shop<'_> {
     }
 }
 
-fn resolved_at(request: &Request) -> Time {
+pub(super) fn resolved_at(request: &Request) -> Time {
     request.text("resolved_at").and_then(parse_rfc3339).unwrap_or(request.created)
 }
 

@@ -14,6 +14,9 @@ pub const FIVE: [&str; 5] = ["business", "rd", "technology", "management", "mark
 
 const ORG_TOML: &str = include_str!("../../org-template/org.toml");
 
+/// What a department without an objective asks.
+pub const INTAKE: &str = include_str!("../../org-template/intake.toml");
+
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../org-template/", $name)))),*] };
 }

@@ -1,6 +1,7 @@
 //! The board and the roster by a person's commands: every rule that a person can meet, and what is on disk afterwards.
 
 mod actions;
+mod intake;
 
 use crate::office::{data, done, names};
 use crate::sandbox::Sandbox;

@@ -69,3 +69,20 @@ fn an_escalation_holds_its_message_until_it_is_resolved() {
     run.any_stdout().any_stderr();
     assert!(sandbox.calls().last().unwrap().stdin.contains(&sandbox.sent(0)));
 }
+
+#[test]
+fn a_question_that_is_due_unanswered_comes_back_as_expired() {
+    let sandbox = office().message("business", "Note", "Hi", "Body");
+    let message = sandbox.sent(0);
+    let mut question = ask(&[&message]);
+    question["due"] = json!("2026-11-18T06:00:00Z");
+    act(&sandbox, "business", &[question]);
+    let id = only(&sandbox, "questions");
+    assert!(open(&sandbox).contains("only approvals"));
+    let later = sandbox.clone().now("2026-11-18T06:00:00Z");
+    later.start(&["questions", "answer", &id, "red"]).finish().status(1).any_stderr();
+    open(&later);
+    assert!(inbox(&later).contains(&format!("Question {id}: expired")), "{}", inbox(&later));
+    let prompt = done(&later, &["prompt", "business", "--role", "orchestrator"]);
+    assert!(prompt.contains(&message) && !prompt.contains("waits for q-"), "{prompt}");
+}

@@ -1,0 +1,54 @@
+//! Goal intake: asked once, filed, and not asked of those who know.
+
+use crate::office::{data, done, names};
+use crate::sandbox::Sandbox;
+
+fn run(sandbox: &Sandbox) -> String {
+    sandbox.start(&["run-loop", "support", "--engine", "rules"]).finish().parts().2
+}
+
+/// The open question about a field.
+fn question(sandbox: &Sandbox, words: &str) -> String {
+    let open = data(sandbox, &["questions"])["questions"].clone();
+    let found = open.as_array().unwrap().iter().find(|one| one["text"].as_str().unwrap().contains(words));
+    found.expect(words)["id"].as_str().unwrap().to_string()
+}
+
+#[test]
+fn a_department_without_an_objective_asks_once_and_files_the_answers() {
+    let sandbox = Sandbox::new().apart().dept("support");
+    assert!(run(&sandbox).contains("support has no objective and asks 5 questions"));
+    assert_eq!(names(&sandbox, "org-support/questions").len(), 5);
+    assert!(!run(&sandbox).contains("asks"));
+    assert_eq!(names(&sandbox, "org-support/questions").len(), 5);
+    for (words, answer) in [
+        ("in one sentence", "Answer everybody within a day."),
+        ("How will you see", "median below 8 hours; nobody waits two days"),
+        ("By when", "2027-03-31"),
+        ("Who is support there for", "People who are stuck."),
+    ] {
+        done(&sandbox, &["questions", "answer", &question(&sandbox, words), answer]);
+    }
+    let goal = sandbox.read("org-support/goal.toml");
+    assert!(goal.contains("objective = \"Answer everybody within a day.\"\n"), "{goal}");
+    assert!(
+        goal.contains("  \"nobody waits two days\",\n") && goal.contains("target_date = \"2027-03-31\""),
+        "{goal}"
+    );
+    assert!(goal.contains("# What support is for"), "{goal}");
+    let memory = sandbox.read("org-support/memory/2026-11-18.md");
+    assert!(memory.contains("[intake] human") && memory.contains("People who are stuck."), "{memory}");
+    assert!(names(&sandbox, "org-support/inbox").is_empty());
+    assert!(done(&sandbox, &["prompt", "support"]).contains("Answer everybody within a day."));
+    assert!(!run(&sandbox).contains("asks"));
+    assert!(done(&sandbox, &["verify"]).contains("passed"));
+}
+
+#[test]
+fn the_templates_five_know_what_they_are_for() {
+    let sandbox = Sandbox::new().apart().organisation();
+    for dept in ["business", "rd", "technology", "management", "marketing"] {
+        sandbox.start(&["run-loop", dept, "--engine", "rules"]).finish().any_stdout().any_stderr();
+        assert!(names(&sandbox, &format!("org-{dept}/questions")).is_empty(), "{dept}");
+    }
+}
