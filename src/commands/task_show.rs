@@ -5,12 +5,12 @@ use super::boards::find_task;
 use crate::domain::board::Board;
 use crate::domain::id::Dept;
 use crate::domain::task::{Priority, Section, Task, TaskStatus};
-use crate::domain::text::visible;
+use crate::domain::text::{one_line, visible};
 use crate::domain::time::{render_age, render_local, render_rfc3339};
 use crate::error::CommandError;
 use crate::store::org::{Department, Org};
 use crate::ui::columns::{Column, render_columns};
-use crate::ui::{Answer, bold};
+use crate::ui::{Answer, Format, bold};
 use serde_json::{Value, json};
 
 /// How many cards a column shows.
@@ -64,6 +64,11 @@ impl ListArgs {
         self.all || self.status == Some(TaskStatus::Done)
     }
 
+    /// Whether the board as it is will do: then only the tasks that are shown are read whole.
+    fn is_plain(&self) -> bool {
+        !self.wants_done() && !self.blocked && self.owner.is_none() && self.priority.is_none()
+    }
+
     fn wants(&self, task: &Task, board: &Board) -> bool {
         self.status.is_none_or(|status| task.status == status)
             && self.priority.is_none_or(|priority| task.priority == priority)
@@ -73,6 +78,9 @@ impl ListArgs {
 }
 
 pub fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
+    if app.ui.format == Format::Text && args.is_plain() {
+        return overview(args, app);
+    }
     let org = app.org()?;
     let departments = match &args.dept {
         Some(name) => vec![app.department(&org, name)?],
@@ -106,6 +114,61 @@ pub fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
     Ok(Answer::new("harness.tasks/1", json!({"tasks": rows}), text).warnings(warnings))
 }
 
+/// The board at a glance: every task is counted, and those that are shown are read.
+fn overview(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
+    let org = app.org()?;
+    let departments = match &args.dept {
+        Some(name) => vec![app.department(&org, name)?],
+        None => all_departments(&org)?,
+    };
+    let (mut text, mut warnings) = (String::new(), Vec::new());
+    for department in &departments {
+        let seen = department.overview(CARDS)?;
+        let bad = seen.unreadable.iter();
+        warnings.extend(bad.map(|(file, why)| {
+            format!("org-{}/tasks/{} can't be taken: {why}", department.dept, one_line(file, 100))
+        }));
+        let standings = [
+            (TaskStatus::Inbox, &seen.inbox),
+            (TaskStatus::InProgress, &seen.in_progress),
+            (TaskStatus::Review, &seen.review),
+        ];
+        let shown: Vec<_> = standings
+            .into_iter()
+            .filter(|(status, _)| args.status.is_none_or(|only| only == *status))
+            .collect();
+        if shown.iter().all(|(_, standing)| standing.count == 0) {
+            continue;
+        }
+        let ids: Vec<String> = shown.iter().flat_map(|(_, standing)| standing.first.clone()).collect();
+        let board = department.board_of(&department.charter()?.rules, &app.key()?, &ids)?;
+        let columns: Vec<Column> = shown
+            .iter()
+            .map(|(status, standing)| {
+                let tasks = standing.first.iter().filter_map(|id| board.find_task(id));
+                Column {
+                    heading: heading(*status, standing.count),
+                    cards: tasks.map(|task| card(task, &board, app)).collect(),
+                    more: standing.count - standing.first.len(),
+                }
+            })
+            .collect();
+        if departments.len() > 1 {
+            text.push_str(&format!("{}\n", bold(department.dept.as_str())));
+        }
+        text.push_str(&format!("{}\n", render_columns(&columns, app.ui.width())));
+    }
+    if text.is_empty() {
+        text = "No task is there.\n\n".to_string();
+    }
+    text.pop();
+    Ok(Answer::new("harness.tasks/1", Value::Null, text).warnings(warnings))
+}
+
+fn heading(status: TaskStatus, count: usize) -> String {
+    format!("{} ({count})", status.name().to_uppercase().replace('_', " "))
+}
+
 fn all_departments(org: &Org) -> Result<Vec<Department>> {
     let mut all = Vec::new();
     for dept in org.departments()?.departments {
@@ -125,7 +188,7 @@ fn columns(args: &ListArgs, tasks: &[&Task], board: &Board, app: &App<'_>) -> St
     };
     let column = |status: TaskStatus| {
         let here: Vec<&&Task> = tasks.iter().filter(|task| task.status == status).collect();
-        let heading = format!("{} ({})", status.name().to_uppercase().replace('_', " "), here.len());
+        let heading = heading(status, here.len());
         let cards = here.iter().take(CARDS).map(|task| card(task, board, app)).collect();
         Column { heading, cards, more: here.len().saturating_sub(CARDS) }
     };

@@ -14,6 +14,7 @@ use super::id::is_id;
 use super::message::Provenance;
 pub use super::priority::Priority;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
+pub use glance::glance;
 use std::fmt;
 
 /// The newest format this program knows.
@@ -363,5 +364,6 @@ impl Task {
 }
 
 mod comments;
+mod glance;
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,7 @@ pub mod events;
 pub mod fault;
 pub mod git;
 pub mod inbox;
+pub mod glances;
 pub mod jobs;
 pub mod journal;
 pub mod key;

@@ -50,6 +50,25 @@ impl Department {
         Ok(LoadedBoard { board, unreadable })
     }
 
+    /// A board of some tasks alone, with all that they name; for showing them.
+    pub fn board_of(&self, charter: &Charter, key: &Key, ids: &[String]) -> Result<Board> {
+        let mut board = Board::new(self.dept.clone(), charter.board.clone());
+        let Some(dir) = self.dir.find("tasks")? else { return Ok(board) };
+        for id in ids {
+            if let Some((mut task, origin)) = self.read_task(&dir, "tasks", id)? {
+                task.waits_for = task.waits_for.filter(|id| self.still_waits(id, key));
+                board.add_task(task, origin);
+            }
+        }
+        for id in missing(&board) {
+            if let Some((task, origin)) = self.read_task(&dir, "tasks", &id)? {
+                board.add_task(task, origin);
+            }
+        }
+        self.add_named(&mut board)?;
+        Ok(board)
+    }
+
     fn each_file(
         &self,
         folder: &str,
@@ -77,11 +96,7 @@ impl Department {
 
     /// Adds the archived tasks that open ones name. The archive is listed only where there is such a name.
     fn add_named(&self, board: &mut Board) -> Result<()> {
-        let named = |board: &Board| -> BTreeSet<String> {
-            let ids = board.open_tasks().flat_map(|task| task.depends_on.iter().chain(&task.assists));
-            ids.filter(|id| board.find_task(id).is_none()).cloned().collect()
-        };
-        let mut missing = named(board);
+        let mut missing = missing(board);
         if missing.is_empty() {
             return Ok(());
         }
@@ -153,6 +168,12 @@ impl Department {
         let Some(text) = self.dir.read(&path, TASK_MAX)? else { return Ok(None) };
         parse_agent(&text.text, name).map(Some).map_err(|what| StoreError::format(self.dir.join(&path), what))
     }
+}
+
+/// What open tasks name and the board doesn't hold.
+fn missing(board: &Board) -> BTreeSet<String> {
+    let ids = board.open_tasks().flat_map(|task| task.depends_on.iter().chain(&task.assists));
+    ids.filter(|id| board.find_task(id).is_none()).cloned().collect()
 }
 
 fn origin(folder: &str, stem: &str, text: &str) -> Origin {
