@@ -25,11 +25,14 @@ const OPEN: usize = 10;
 const FEW_RECORDS: usize = 1_000;
 const MANY_RECORDS: usize = 100_000;
 const ARCHIVED: usize = 10_000;
+const TASKS: usize = 10_000;
 
 /// How much more a command may cost than a bare clap program.
 const START_GOAL: f64 = 1.3;
 /// How much more a command may cost with a history than with none.
 const HISTORY_GOAL: f64 = 1.1;
+/// How much more the board may cost than reading its files once.
+const BOARD_GOAL: f64 = 1.1;
 /// How much more it may cost as the history gets longer.
 const LENGTH_GOAL: f64 = 1.01;
 
@@ -38,33 +41,26 @@ fn main() -> Result<ExitCode> {
         println!("not run: `cargo bench` runs it");
         return Ok(ExitCode::SUCCESS);
     }
-    let bare = build_bare_clap()?;
+    let bare = build_floor("bare-clap")?;
+    let reader = build_floor("read-files")?;
     let mut fixture = Fixture::new(Path::new(HARNESS))?;
     let mut report = Report::default();
     measure_start(&fixture, &bare, &mut report)?;
     measure_growth(&mut fixture, &mut report)?;
+    measure_board(&mut fixture, &reader, &mut report)?;
     print!("{report}");
     Ok(if report.count("failed") == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds the floor beside the program, in the same profile.
-fn build_bare_clap() -> Result<PathBuf> {
+/// Builds a floor beside the program, in the same profile.
+fn build_floor(name: &str) -> Result<PathBuf> {
     let profile = Path::new(HARNESS).parent().context("the program lies in a folder")?;
     let target = profile.parent().context("the profile's folder lies in a folder")?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args([
-        "build",
-        "--quiet",
-        "--locked",
-        "--profile",
-        "bench",
-        "--example",
-        "bare-clap",
-        "--target-dir",
-    ]);
+    cargo.args(["build", "--quiet", "--locked", "--profile", "bench", "--example", name, "--target-dir"]);
     let status = cargo.arg(target).current_dir(env!("CARGO_MANIFEST_DIR")).status().context("run cargo")?;
     ensure!(status.success(), "cargo ended with {status}");
-    Ok(profile.join("examples/bare-clap"))
+    Ok(profile.join("examples").join(name))
 }
 
 fn call(fixture: &Fixture, program: &Path, arguments: &[&str]) -> Call {
@@ -92,6 +88,27 @@ fn measure_start(fixture: &Fixture, bare: &Path, report: &mut Report) -> Result<
             floor: meter.count(&floor, Measure::Instructions)?,
             found: meter.count(&found, Measure::Instructions)?,
             goal: START_GOAL,
+        });
+    }
+    Ok(())
+}
+
+/// The board beside a program that only reads its files.
+fn measure_board(fixture: &mut Fixture, reader: &Path, report: &mut Report) -> Result<()> {
+    fixture.grow_board(TASKS)?;
+    let meter = Meter::new();
+    let root = fixture.root().display().to_string();
+    let list = call(fixture, Path::new(HARNESS), &["task", "list", DEPT, "--root", &root]);
+    let shown = meter.output(&list)?;
+    ensure!(shown.contains("INBOX (6666)"), "the board shows something else: {shown}");
+    let floor = call(fixture, reader, &[&fixture.board().display().to_string()]);
+    for measure in [Measure::Instructions, Measure::SystemCalls] {
+        report.add(Row {
+            name: "task list: reading 10,000 tasks once → `harness task list`".to_string(),
+            measure,
+            floor: meter.count(&floor, measure)?,
+            found: meter.count(&list, measure)?,
+            goal: BOARD_GOAL,
         });
     }
     Ok(())
