@@ -72,6 +72,7 @@ impl Shop<'_> {
             role: String::new(),
             provenance: "department".to_string(),
             actions: Vec::new(),
+            before: self.before(effects)?,
             effects: effects.to_vec(),
             finish: Finish::default(),
             failures: 0,
