@@ -9,6 +9,7 @@ use crate::domain::message::Message;
 use crate::domain::prompt::{Context, Layer, Prompt, Selection, assemble_prompt};
 use crate::domain::role::{Mode, Role, has_ceo_mode};
 use crate::error::{CommandError, Kind};
+use crate::run::upkeep::{material, material_text};
 use crate::store::key::Key;
 use crate::store::org::Org;
 use crate::store::prompts::PromptFiles;
@@ -79,7 +80,9 @@ pub fn run(args: &PromptArgs, app: &App<'_>) -> Result<Answer> {
         live.work_out(app.ctx.now());
         org.add_portfolio(&mut live)?;
         let message = at_hand(args, &org, &department.dept, &live)?;
-        let moment = Moment { now: NOW.to_string(), nonce: NONCE.to_string(), message, repair: Vec::new() };
+        let material = material_text(&material(&department, args.role, app.ctx.now())?);
+        let (now, nonce) = (NOW.to_string(), NONCE.to_string());
+        let moment = Moment { now, nonce, message, repair: Vec::new(), material };
         assemble_prompt(sources, &selection, Some(&Context { live: &live, moment: &moment }))
     } else {
         assemble_prompt(sources, &selection, None)

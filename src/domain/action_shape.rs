@@ -10,6 +10,8 @@ use serde_json::{Map, Value};
 pub const REASON_MIN: usize = 10;
 /// The most lines that curated memory may have.
 pub const CURATED_LINES: usize = 200;
+/// The most bytes that curated memory may have: what a prompt shows of it by default.
+pub const CURATED_BYTES: usize = 16 * 1024;
 /// The most entries of a list.
 const LIST_MAX: usize = 50;
 

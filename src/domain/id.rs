@@ -25,6 +25,8 @@ pub enum IdKind {
     Directive,
     Project,
     Task,
+    /// An entry of memory that a person adds.
+    Entry,
 }
 
 impl IdKind {
@@ -39,6 +41,7 @@ impl IdKind {
             IdKind::Directive => 'd',
             IdKind::Project => 'p',
             IdKind::Task => 't',
+            IdKind::Entry => 'n',
         }
     }
 }

@@ -3,13 +3,19 @@
 //! Nothing is carried out before everything has been judged. One refusal refuses the answer.
 
 use super::action::parse_action;
+mod projects;
+
+pub use projects::rule_portfolio;
+
 use super::action::{Act, Action};
 use super::action_block::RawAction;
 use super::board::Board;
 use super::charter::Charter;
 use super::ledger::{ActionLine, Line, Refusal};
+use super::memory::TOOL_TAGS;
 use super::message::{Message, Provenance};
 use super::planning::{BoardWork, Judged, hops_after};
+use super::portfolio::Portfolio;
 use super::redact::Redactor;
 use super::request::subject_of;
 use super::schedule::SCHEDULES_MAX;
@@ -48,6 +54,8 @@ pub struct Bench<'a> {
     /// The run and the step, from which the ids of what is made follow.
     pub run: &'a str,
     pub step: u64,
+    /// The directives and projects there are.
+    pub portfolio: &'a Portfolio,
 }
 
 /// Judges every action; all refusals, or the judged actions.
@@ -98,8 +106,17 @@ impl Bench<'_> {
             rulings.push(refuse("secret", "secrets", message));
         }
         rulings.extend(self.rule_state(action));
+        rulings.extend(self.rule_portfolio(action));
         rulings.extend(self.rule_pending(action, &rulings));
         strictest(rulings).unwrap_or_else(|| refuse("not_judged", "judging", "no rule spoke".to_string()))
+    }
+
+    fn rule_portfolio(&self, action: &Action) -> Option<Ruling> {
+        let reference = match &action.act {
+            Act::SendMessage { reference, .. } => reference.as_deref(),
+            _ => None,
+        };
+        rule_portfolio(self.portfolio, action, self.referred(reference))
     }
 
     /// One approval may be pending for each subject: asking twice gives the human nothing new.
@@ -154,6 +171,7 @@ impl Bench<'_> {
             Act::Unschedule { name } if !self.schedules.contains(name) => {
                 Some(refuse("no_schedule", "schedules/", format!("there is no schedule `{name}`")))
             }
+            Act::Remember { tags, .. } => rule_tags(tags),
             Act::Validate { id, evidence, .. } => self.rule_evidence(id, evidence),
             Act::Dispatch { task: Some(task), .. } if !self.is_task(task) => Some(refuse(
                 "unknown_task",
@@ -284,6 +302,27 @@ impl Bench<'_> {
                 refuse("messages_per_thread", what);
             }
         }
+        let mut changed: Vec<&str> = Vec::new();
+        for one in judged {
+            if let Act::UpdateProject { id, .. } = &one.action.act {
+                if changed.contains(&id.as_str()) {
+                    refuse(
+                        "changed_twice",
+                        format!("`{id}` is changed twice; change it once, with all fields"),
+                    );
+                }
+                changed.push(id);
+            }
+        }
+        let mut curated: Vec<&str> = Vec::new();
+        for one in judged {
+            if let Act::CurateMemory { file, .. } = &one.action.act {
+                if curated.contains(&file.as_str()) {
+                    refuse("curated_twice", format!("`{file}` is written twice; write it once, whole"));
+                }
+                curated.push(file);
+            }
+        }
         let mut marked: Vec<&str> = Vec::new();
         for one in judged {
             if let Act::MarkMessage { id, .. } = &one.action.act {
@@ -330,6 +369,13 @@ impl Bench<'_> {
         });
         recent.flat_map(|step| &step.actions)
     }
+}
+
+/// Some tags say that the tool wrote an entry.
+fn rule_tags(tags: &[String]) -> Option<Ruling> {
+    let tag = tags.iter().find(|tag| TOOL_TAGS.contains(&tag.trim()))?;
+    let what = format!("the tag `{}` is for what the tool itself writes down", tag.trim());
+    Some(refuse("reserved_tag", "memory", what))
 }
 
 /// Every id of the tool's form in a text, once each.

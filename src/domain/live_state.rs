@@ -8,6 +8,7 @@ use super::board::{Board, Item};
 use super::charter::Charter;
 use super::goal::Goal;
 use super::ledger::Refusal;
+use super::memory::parse_curated;
 use super::message::{Message, Provenance};
 use super::portfolio::Portfolio;
 use super::role::Role;
@@ -67,6 +68,8 @@ pub struct Moment {
     pub message: Option<Message>,
     /// The refusals of the try before, in the same step.
     pub repair: Vec<Refusal>,
+    /// What a summarizer or documenter is shown beside live state.
+    pub material: String,
 }
 
 /// Text inside a fence.
@@ -99,8 +102,9 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
         "mode": mode,
         "stable_ends": STABLE_ENDS,
         "charter": charter_values(live),
-        "memory": secret("MEMORY.md", &shorten(&live.memory, caps.memory_bytes)),
-        "self": secret("SELF.md", &shorten(&live.style, caps.memory_bytes)),
+        "memory": secret("MEMORY.md", &shorten(&parse_curated(&live.memory).text, caps.memory_bytes)),
+        "self": secret("SELF.md", &shorten(&parse_curated(&live.style).text, caps.memory_bytes)),
+        "material": fresh("material", &moment.material),
         "notes": own_text(&live.notes, caps.notes_bytes),
         "goal": goal_values(live),
         "history": secret("history", &history_text(&live.history, caps)),

@@ -7,6 +7,7 @@
 use super::board::FileChange;
 use super::ledger::{Line, render_line};
 use super::message::Status;
+use super::project::ProjectEffect;
 use super::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -104,7 +105,7 @@ impl Planned {
     }
 }
 
-/// One change on disk. Paths are beneath the department's folder.
+/// One change on disk. Paths are beneath the department's folder; a project alone lies elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "lowercase")]
 pub enum Effect {
@@ -127,6 +128,8 @@ pub enum Effect {
         before: Option<String>,
         text: String,
     },
+    /// A change of a project, under the root's `.harness/projects/`; its key makes it happen once.
+    Project(Box<ProjectEffect>),
     /// A message moved on.
     Mark { id: String, mark: Marking },
     /// A file taken away, as long as it is what it was.

@@ -5,6 +5,7 @@ mod board;
 mod checks;
 mod letters;
 mod notes;
+mod projects;
 mod times;
 
 pub use board::{BoardWork, deed_of, job_effect};
@@ -15,6 +16,7 @@ use super::id::{Dept, IdKind, derived_id};
 use super::ledger::ActionLine;
 use super::message::{Message, Provenance, Status};
 use super::plan::{Effect, Marking, Planned};
+use super::portfolio::Portfolio;
 use super::role::Role;
 use super::text::one_line;
 use super::time::{Time, render_rfc3339, render_ts};
@@ -42,6 +44,8 @@ pub struct StepFacts<'a> {
     pub role: Role,
     /// The department's board as it is.
     pub board: Option<&'a Board>,
+    /// The directives and projects there are.
+    pub portfolio: &'a Portfolio,
 }
 
 /// One action with its verdict.
@@ -76,7 +80,7 @@ pub fn hops_after(led_by: Option<&Message>, at_hand: Option<&Message>) -> u64 {
 pub fn plan_actions(judged: &[Judged], facts: &StepFacts<'_>) -> Outcome {
     let (outcome, marks) = (Outcome::default(), Vec::new());
     let work = facts.board.map(|board| BoardWork::new(board.clone(), facts.run, facts.step));
-    let mut planning = Planning { facts, outcome, marks, waits: None, work };
+    let mut planning = Planning { facts, outcome, marks, waits: None, work, new_project: None };
     for (index, one) in judged.iter().enumerate() {
         planning.add(index, one);
     }
@@ -101,6 +105,8 @@ struct Planning<'a> {
     waits: Option<String>,
     /// The board, as the actions so far leave it.
     work: Option<BoardWork>,
+    /// The project that an earlier action of the same answer makes: what follows belongs to it.
+    new_project: Option<String>,
 }
 
 impl Planning<'_> {
@@ -145,6 +151,9 @@ impl Planning<'_> {
             Act::CurateMemory { file, text } => self.curate(index, file, text),
             Act::WriteWeekly { text } => self.write_weekly(index, text),
             Act::Board { deed, .. } => self.on_board(index, deed, action),
+            Act::CreateProject { .. } => self.create_project(index, action),
+            Act::UpdateProject { .. } => self.update_project(index, action),
+            Act::SummarizeDirective { id, text } => self.summarize_directive(index, id, text),
             Act::Dispatch { .. } => self.dispatch(index, action),
             Act::AskHuman { .. } => self.ask_human(index, action),
             Act::RequestApproval { action: inner, confidence } => {

@@ -37,6 +37,8 @@ pub struct Net {
     pub marks: BTreeMap<String, NetMark>,
     pub delivered: Vec<Letter>,
     pub recalled: Vec<Letter>,
+    /// Projects that it made or changed.
+    pub projects: Vec<String>,
     /// The log, and the entry's first line.
     pub logged: Vec<(String, String)>,
 }
@@ -79,6 +81,7 @@ impl Net {
                 let text = known(&format!("{dept}/{id}")).and_then(|before| before.text.clone());
                 self.recalled.extend(text.map(|text| letter(dept, id, &text)));
             }
+            Effect::Project(effect) => self.projects.push(effect.id.clone()),
             Effect::Mark { id, mark } => {
                 let first = NetMark { before: known(id).cloned(), last: mark.clone() };
                 self.marks.entry(id.clone()).or_insert(first).last = mark.clone();

@@ -250,7 +250,9 @@ fn judge_approval(
         let message = format!("its confidence is {confidence}, and below {below} a human decides");
         rulings.push(wait("confidence_low", "charter.toml [approval] confidence_below", message));
     }
-    if let Some(amount) = json.get("amount_usd").and_then(Value::as_f64)
+    judge_budget(charter, json, rulings);
+    let amount = ["amount_usd", "budget_usd"].iter().find_map(|key| json.get(*key).and_then(Value::as_f64));
+    if let Some(amount) = amount
         && amount > rules.spend_above_usd
     {
         let message = format!("{amount} USD is above {} USD", rules.spend_above_usd);
@@ -260,6 +262,10 @@ fn judge_approval(
         let message = format!("`{name}` waits for a human, because an external message led to it");
         rulings.push(wait("external_led", "charter.toml [approval] from_external", message));
     }
+    if at.provenance == Provenance::External && matches!(name, "create_project" | "update_project") {
+        let message = "what an external message led to changes a project only with approval".to_string();
+        rulings.push(wait("external_project", "projects", message));
+    }
     if at.provenance == Provenance::External && name == "curate_memory" {
         let message = "what an external message led to enters curated memory only with approval".to_string();
         rulings.push(wait("external_memory", "memory", message));
@@ -267,5 +273,18 @@ fn judge_approval(
     let risk = json.get("risk").and_then(Value::as_str).and_then(Risk::parse);
     if risk.is_some_and(|risk| risk != Risk::None) {
         rulings.push(wait("risk_declared", "risk", "it is declared as risky or external".to_string()));
+    }
+}
+
+/// A project's budget is money given, as a BudgetAllocation is: who may not give that, or only with a human's yes, sets
+/// no budget by itself either.
+fn judge_budget(charter: &Charter, json: &Map<String, Value>, rulings: &mut Vec<Ruling>) {
+    if json.get("budget_usd").and_then(Value::as_f64).is_none_or(|usd| usd <= 0.0) {
+        return;
+    }
+    let kind = "BudgetAllocation";
+    if !charter.sends.contains_key(kind) || charter.approval.kinds.iter().any(|known| known == kind) {
+        let message = "a budget waits for a human, as a `BudgetAllocation` does".to_string();
+        rulings.push(wait("budget_needs_approval", "charter.toml [sends] and [approval] kinds", message));
     }
 }

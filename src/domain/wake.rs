@@ -4,7 +4,7 @@
 //!
 //! It is a cache with one exception: `settled`, the fingerprint after a department's last run. Without it a department
 //! is looked at as if it had never run, which costs one look and no action twice. `idle` is all that a quiet tick
-//! reads: one stamp over ten stats, and the moment at which time alone changes the verdict. The rest is read for the
+//! reads: one stamp over eleven stats, and the moment at which time alone changes the verdict. The rest is read for the
 //! departments whose stamp has moved, or whose moment has come.
 //!
 //! `check` judges, `moments` holds every way in which something becomes eligible by time alone.
@@ -90,8 +90,8 @@ impl Part {
     }
 }
 
-/// Every path whose stat is looked at: the parts, and what tells of a run that died.
-pub const LOOKED_AT: [&str; 10] = [
+/// Every path whose stat is looked at: the parts, what may make consolidation due, and what tells of a run that died.
+pub const LOOKED_AT: [&str; 11] = [
     "inbox",
     "tasks",
     "approvals",
@@ -99,6 +99,7 @@ pub const LOOKED_AT: [&str; 10] = [
     "escalations",
     "schedules",
     "notes.md",
+    "memory",
     ".harness/director-config.json",
     ".harness/journal",
     ".harness/active.json",

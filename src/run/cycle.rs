@@ -63,7 +63,7 @@ impl Run {
     }
 }
 
-type Ending = (RunOutcome, String);
+pub(super) type Ending = (RunOutcome, String);
 
 impl Shop<'_> {
     /// Runs a department, from taking its lock to releasing it.
@@ -115,7 +115,9 @@ impl Shop<'_> {
         self.check_runs_per_hour(&charter)?;
         let mut run = self.begin(kind)?;
         let ended = match work {
-            Work::Loop { max_iterations } => self.run_loop(&mut run, *max_iterations, recovered),
+            Work::Loop { max_iterations } => self
+                .run_loop(&mut run, *max_iterations, recovered)
+                .and_then(|ending| self.keep_up(&mut run, ending)),
             Work::Director { role, mode, message } => {
                 self.run_director(&mut run, *role, *mode, message.as_deref().cloned())
             }
@@ -294,7 +296,7 @@ impl Shop<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call, whose parts have no other life together")]
-    fn step(
+    pub(super) fn step(
         &self,
         run: &mut Run,
         role: Role,

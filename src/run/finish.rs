@@ -2,6 +2,7 @@
 
 use super::ask::Answered;
 use super::step::{RefusedAnswer, SavedAnswer, StepDone, StepEnd, saved_time};
+use super::upkeep::is_upkeep;
 use super::{Effects, Refused, Result, RunError, Shop};
 use crate::domain::decision::Decision;
 use crate::domain::event::Event;
@@ -59,7 +60,8 @@ impl Shop<'_> {
             self.tell(&Event::Action(line));
         }
         // Logs and memory are not progress: a director that only writes down its thoughts is standing still.
-        let changed = outcome.effects.iter().any(|planned| !matches!(planned.effect, Effect::Append { .. }));
+        let is_work = |effect: &Effect| !matches!(effect, Effect::Append { .. }) && !is_upkeep(effect);
+        let changed = outcome.effects.iter().any(|planned| is_work(&planned.effect));
         let ending = Ending {
             saved,
             outcome_word: "ok",

@@ -2,7 +2,9 @@
 
 use super::gates::Bench;
 use super::schedules::{fire_schedules, next_slots};
+use super::upkeep::upkeep_due;
 use crate::domain::config::DirectorConfig;
+use crate::domain::directive::RECEIVER;
 use crate::domain::id::Dept;
 use crate::domain::request::{Request, RequestKind, RequestStatus};
 use crate::domain::time::{Time, parse_rfc3339};
@@ -66,6 +68,10 @@ impl Eye<'_> {
         settle: &mut dyn FnMut(&Dept) -> std::result::Result<(), String>,
     ) -> Result<Option<Closer>> {
         let Some(department) = self.org.department(dept)? else { return Ok(None) };
+        if dept.as_str() == RECEIVER {
+            // Added, and not yet there: whoever added it died in between.
+            self.org.deliver_directives(&department, self.now)?;
+        }
         let fault = match self.needs_settling(&department, looked)? {
             true => settle(dept).err(),
             false => None,
@@ -161,6 +167,9 @@ impl Eye<'_> {
             if let (RequestStatus::Pending, Some(at)) = (request.status, expires) {
                 sources.expiries.push((at, request.id.clone()));
             }
+        }
+        for (role, due) in upkeep_due(department)? {
+            sources.items.push((due.latest, format!("the {role} is due")));
         }
         Ok(sources)
     }

@@ -35,6 +35,7 @@ pub mod survey;
 pub mod tick;
 pub mod trail;
 pub mod undo;
+pub mod upkeep;
 pub mod verify;
 mod wake;
 

@@ -2,6 +2,7 @@
 
 use super::finish::Settled;
 use super::step::{ReadAnswer, SavedAnswer, saved_time};
+use super::upkeep::shown_trust;
 use super::{Result, Shop};
 use crate::domain::action_block::{RawAction, parse_action_block};
 use crate::domain::board::ItemKind;
@@ -45,7 +46,7 @@ impl Shop<'_> {
         let actions = raw.iter().map(|entry| entry.value.clone()).collect();
         let at_hand = saved.item.as_ref().and_then(|id| self.find_at_hand(id, loaded));
         let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
-        let provenance = self.provenance(at_hand.as_ref(), &raw, loaded);
+        let provenance = self.provenance(at_hand.as_ref(), &raw, loaded).max(shown_trust(saved));
         let pending = self.pending_subjects()?;
         let asked = self.questions_asked()?;
         let pipelines: Vec<String> = self.settings.pipelines.keys().cloned().collect();
@@ -67,11 +68,13 @@ impl Shop<'_> {
             board: &loaded.live.board,
             run: &saved.run,
             step: saved.step,
+            portfolio: &loaded.live.portfolio,
         };
         Ok(match judge_answer(&raw, &bench) {
             Err(refusals) => ReadAnswer::Refused { refusals, ghost: false, actions },
             Ok(judged) => {
-                let outcome = self.plan(saved, &judged, at_hand.as_ref(), provenance, charter, loaded);
+                let mut outcome = self.plan(saved, &judged, at_hand.as_ref(), provenance, charter, loaded);
+                outcome.effects.extend(self.upkeep_effect(saved)?);
                 ReadAnswer::Settled(Box::new(Settled { decision: None, actions, outcome, provenance }))
             }
         })
@@ -103,6 +106,7 @@ impl Shop<'_> {
                 curated: &curated,
                 role: Role::parse(&saved.role).unwrap_or(Role::Worker),
                 board: Some(&loaded.live.board),
+                portfolio: &loaded.live.portfolio,
             },
         )
     }
@@ -216,6 +220,7 @@ impl Shop<'_> {
             curated: &[],
             role: Role::Orchestrator,
             board: Some(&loaded.live.board),
+            portfolio: &loaded.live.portfolio,
         };
         plan_actions(&[Judged { action: escalation(id, reason), ruling }], &facts)
     }

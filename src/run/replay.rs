@@ -2,9 +2,11 @@
 
 use super::ask::Answered;
 use super::step::{ReadAnswer, RefusedAnswer, SavedAnswer, StepEnd, StepInput};
+use super::upkeep::material;
 use super::{Result, Shop};
 use crate::domain::judging::issued_ids;
 use crate::domain::ledger::StepLine;
+use crate::domain::message::Provenance;
 use crate::domain::replay::Came;
 use crate::domain::role::{Mode, Role};
 use crate::domain::time::{Time, parse_rfc3339};
@@ -36,11 +38,12 @@ impl Shop<'_> {
     pub fn replay_step(&self, recorded: &Recorded) -> Result<Option<Replayed>> {
         let Some(output) = &recorded.output else { return Ok(None) };
         let charter = self.accepted_charter()?;
-        let loaded = self.department.load(&charter, &self.settings, &self.key, (self.now)())?;
+        let loaded = self.load_state(&charter)?;
         let asked_with = recorded.prompt.as_deref().and_then(nonce_of_prompt);
         let nonce = nonce_of(output).or(asked_with).unwrap_or_default();
         let input = to_input(recorded, &loaded, self);
-        let prompt = self.prompt(&input, &loaded, &nonce, &[])?;
+        let material = material(&self.department, input.role, (self.now)())?;
+        let prompt = self.prompt(&input, &loaded, &nonce, &[], &material)?;
         let mut shown = issued_ids(&prompt.text);
         shown.extend(recorded.prompt.iter().flat_map(|prompt| issued_ids(prompt)));
         let line = &recorded.line;
@@ -63,6 +66,8 @@ impl Shop<'_> {
             prompt_bytes: prompt.text.len() as u64,
             prefix_bytes: prompt.stable_bytes as u64,
             prefix_sha256: prompt.prefix_sha256(),
+            upkeep: None,
+            shown_external: material.provenance == Some(Provenance::External),
         };
         let mut came = Came::default();
         match self.read_answer(&saved, &charter, &loaded)? {

@@ -8,7 +8,7 @@ use crate::domain::action::parse_action;
 use crate::domain::digest::sha256;
 use crate::domain::event::Event;
 use crate::domain::id::{IdKind, derived_id};
-use crate::domain::judging::judge_on_board;
+use crate::domain::judging::{judge_on_board, rule_portfolio};
 use crate::domain::message::{Draft, Provenance, render_message};
 use crate::domain::plan::{Effect, Finish, PLAN_SCHEMA, Plan, Planned};
 use crate::domain::planning::{Judged, StepFacts, plan_actions};
@@ -153,12 +153,10 @@ impl Shop<'_> {
         };
         let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
         let dept = &self.department.dept;
-        let at = Circumstances {
-            dept,
-            role: role_of(action.act.name()),
-            provenance: Provenance::Department,
-            receivers: Some(&receivers),
-        };
+        // Whose action it was; requests of earlier versions don't say.
+        let role = request.text("role").and_then(Role::parse).unwrap_or_else(|| role_of(action.act.name()));
+        let at =
+            Circumstances { dept, role, provenance: Provenance::Department, receivers: Some(&receivers) };
         let ruling = judge_action(&charter.rules, &action.json, &at);
         if ruling.verdict == Verdict::Refuse {
             return (
@@ -172,6 +170,10 @@ impl Shop<'_> {
         if let Some(fault) = judge_on_board(&action, at_hand.as_ref(), &board, (self.now)(), &request.id) {
             let what = format!("approved, but the board refuses it: {} ({})", fault.message, fault.code);
             return (Vec::new(), what);
+        }
+        if let Some(refused) = rule_portfolio(&loaded.live.portfolio, &action, at_hand.as_ref()) {
+            let why = format!("{} ({})", refused.message, refused.code);
+            return (Vec::new(), format!("approved, but today's rules refuse it: {why}"));
         }
         let ruling = Ruling { verdict: Verdict::Allow, code: "approved", ..ruling };
         let resolved = request.text("resolved_at").and_then(parse_rfc3339).unwrap_or_else(|| (self.now)());
@@ -187,8 +189,9 @@ impl Shop<'_> {
             vouched: Some(&request.id),
             expires_hours: charter.rules.approval.expires_hours,
             curated: &curated,
-            role: Role::Worker,
+            role,
             board: Some(&board),
+            portfolio: &loaded.live.portfolio,
         };
         let outcome = plan_actions(&[Judged { action, ruling }], &facts);
         let what = format!("approved, carried out: {}", outcome.results.join("; "));

@@ -2,16 +2,18 @@
 
 use super::ask::{Answered, Ask, Reply};
 use super::finish::Settled;
+use super::upkeep::{Material, material, material_text};
 use super::{Result, Shop};
 use crate::domain::decision::Decision;
 use crate::domain::event::Event;
 use crate::domain::judging::issued_ids;
 use crate::domain::ledger::Refusal;
 use crate::domain::live_state::Moment;
-use crate::domain::message::Message;
+use crate::domain::message::{Message, Provenance};
 use crate::domain::prompt::{Context, Layer, Prompt, Selection, assemble_prompt};
 use crate::domain::role::{Mode, Role};
 use crate::domain::time::{Time, render_rfc3339};
+use crate::domain::upkeep::Mark;
 use crate::store::breakage::Breakage;
 use crate::store::charters::LoadedCharter;
 use crate::store::journal::{EntryKind, EntryName};
@@ -57,6 +59,12 @@ pub struct SavedAnswer {
     pub prompt_bytes: u64,
     pub prefix_bytes: u64,
     pub prefix_sha256: String,
+    /// What a summarizer or documenter has dealt with once its answer stands.
+    #[serde(default)]
+    pub upkeep: Option<Mark>,
+    /// Whether it was shown entries that external text led to.
+    #[serde(default)]
+    pub shown_external: bool,
 }
 
 /// How a step ended.
@@ -111,7 +119,8 @@ impl Shop<'_> {
         loop {
             self.check_gate()?;
             let nonce = crate::domain::id::suffix(&(self.random)());
-            let prompt = self.prompt(input, loaded, &nonce, &repair)?;
+            let material = material(&self.department, input.role, (self.now)())?;
+            let prompt = self.prompt(input, loaded, &nonce, &repair, &material)?;
             if self.effects == super::Effects::CarriedOut {
                 self.department.keep_prompt(
                     &input.active.run,
@@ -132,7 +141,8 @@ impl Shop<'_> {
                 agent: None,
             };
             let first_try = first.as_ref().map(|said| FirstTry { said, refusals: &repair });
-            let saved = |said: Answered| self.to_saved(input, said, &nonce, &prompt, first_try.as_ref());
+            let saved =
+                |said: Answered| self.to_saved(input, said, &nonce, &prompt, &material, first_try.as_ref());
             let saved = match self.ask(&ask)? {
                 Reply::Answered(said) => saved(said),
                 Reply::Failed { said, why } => {
@@ -173,12 +183,14 @@ impl Shop<'_> {
         loaded: &Loaded,
         nonce: &str,
         repair: &[Refusal],
+        material: &Material,
     ) -> Result<Prompt> {
         let moment = Moment {
             now: render_rfc3339((self.now)()),
             nonce: nonce.to_string(),
             message: input.at_hand.clone(),
             repair: repair.to_vec(),
+            material: material_text(material),
         };
         let dept = self.department.dept.as_str();
         let selection = Selection { dept, role: input.role, mode: input.mode };
@@ -195,6 +207,7 @@ impl Shop<'_> {
         mut said: Answered,
         nonce: &str,
         prompt: &Prompt,
+        material: &Material,
         first: Option<&FirstTry<'_>>,
     ) -> SavedAnswer {
         if let Some(first) = first {
@@ -218,6 +231,8 @@ impl Shop<'_> {
             prompt_bytes: prompt.text.len() as u64,
             prefix_bytes: prompt.stable_bytes as u64,
             prefix_sha256: prompt.prefix_sha256(),
+            upkeep: material.mark.clone(),
+            shown_external: material.provenance == Some(Provenance::External),
             said,
         }
     }

@@ -1,6 +1,6 @@
 //! One pulse: which departments have something to do, and running those that may.
 //!
-//! A quiet department costs ten stats. One whose stamp moved, or whose moment has come, is looked at closely (`look`):
+//! A quiet department costs eleven stats. One whose stamp moved, or whose moment has come, is looked at closely (`look`):
 //! what a dead run left is settled, what expired and what a human decided is told, slots that have come are fired, and
 //! then the gates are asked. Whoever runs the departments is handed in, so that the same pulse works on a clock and in
 //! a process of the caller's choice. A pulse that dies has changed nothing that the next one doesn't find.

@@ -48,7 +48,10 @@ impl Shop<'_> {
                     before.push(Before { of: format!("{dept}/{id}"), path: String::new(), text });
                     continue;
                 }
-                Effect::Create { .. } | Effect::Append { .. } | Effect::Deliver { .. } => continue,
+                Effect::Create { .. }
+                | Effect::Append { .. }
+                | Effect::Deliver { .. }
+                | Effect::Project(_) => continue,
             };
             if !before.iter().any(|known| known.of == of) {
                 let text = self.department.dir.read(&path, BEFORE_MAX)?.map(|text| text.text);
@@ -138,6 +141,11 @@ impl Shop<'_> {
         }
         for letter in &net.recalled {
             items.push(self.judge_recalled(letter)?);
+        }
+        for id in &net.projects {
+            // It is the whole organisation's, and others may have built on it since.
+            let why = format!("see `harness project show {id}`, and change it with `harness project update`");
+            items.push(Item { what: format!("the project {id} was changed"), verdict: Verdict::Stays(why) });
         }
         for (path, file) in &net.files {
             let now = self.department.dir.read(path, BEFORE_MAX)?.map(|text| text.text);

@@ -47,8 +47,11 @@ impl Watch {
                 | Effect::Replace { path, .. }
                 | Effect::Board { path, .. } => written.push(path.clone()),
                 Effect::Mark { id, .. } => written.push(format!("inbox/{id}.md")),
-                // What an undo takes away is a change that the director has to look at.
-                Effect::Deliver { .. } | Effect::Remove { .. } | Effect::Recall { .. } => {}
+                // What an undo takes away is a change that the director has to look at; a project lies elsewhere.
+                Effect::Deliver { .. }
+                | Effect::Remove { .. }
+                | Effect::Recall { .. }
+                | Effect::Project(_) => {}
             }
         }
     }
@@ -79,6 +82,9 @@ impl Shop<'_> {
         let Some(slot) = &self.watch.slot else { return Ok(false) };
         self.settle_requests(charter)?;
         if self.load(charter)?.live.open_items().next().is_some() {
+            return Ok(false);
+        }
+        if self.is_upkeep_due()? {
             return Ok(false);
         }
         if slot.cause.is_beat() {

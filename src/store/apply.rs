@@ -44,6 +44,7 @@ fn apply_effect(org: &Org, department: &Department, effect: &Effect) -> Result<(
             (None, before) => replace(department, path, before.as_deref(), text),
             (Some(from), before) => refile(department, from, path, before.as_deref(), text),
         },
+        Effect::Project(effect) => org.change_project(effect),
         Effect::Mark { id, mark } => apply_mark(department, id, mark),
         Effect::Remove { path, sha256 } => remove(department, path, sha256),
         Effect::Recall { dept, id, sha256 } => recall(org, dept, id, sha256),
@@ -65,6 +66,9 @@ pub fn is_there(org: &Org, department: &Department, effect: &Effect) -> Result<b
         }
         Effect::Replace { path, text, .. } | Effect::Board { path, text, .. } => {
             read(path)?.is_some_and(|now| now == *text)
+        }
+        Effect::Project(effect) => {
+            org.portfolio()?.project(&effect.id).is_some_and(|project| project.has(&effect.key))
         }
         _ => false,
     })
@@ -93,7 +97,9 @@ fn deliver(org: &Org, dept: &str, id: &str, text: &str) -> Result<()> {
 
 fn replace(department: &Department, path: &str, before: Option<&str>, text: &str) -> Result<()> {
     let (folder, name) = split(path);
-    let now = department.dir.read(path, FILE_MAX)?.map(|now| sha256(now.text.as_bytes()));
+    // An empty file is like none: whoever planned may have seen either.
+    let now = department.dir.read(path, FILE_MAX)?.filter(|now| !now.text.is_empty());
+    let now = now.map(|now| sha256(now.text.as_bytes()));
     if now.as_deref() == Some(&sha256(text.as_bytes())) {
         return department.sync_folder(folder);
     }

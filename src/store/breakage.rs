@@ -40,12 +40,14 @@ pub enum Breakage {
     NoKilledLine,
     /// A dead run gets an end whether or not it has one.
     EndWrittenAgain,
+    /// A project is changed without looking for the change: recovery makes it again.
+    ChangedAgain,
     /// Temporary files stay.
     NoSweep,
 }
 
 impl Breakage {
-    pub const ALL: [(Breakage, &str); 18] = [
+    pub const ALL: [(Breakage, &str); 19] = [
         (Breakage::NoFileSync, "no-file-sync"),
         (Breakage::NoFolderSync, "no-folder-sync"),
         (Breakage::RemovedBeforeReplaced, "removed-before-replaced"),
@@ -63,6 +65,7 @@ impl Breakage {
         (Breakage::ActiveRemovedFirst, "active-removed-first"),
         (Breakage::NoKilledLine, "no-killed-line"),
         (Breakage::EndWrittenAgain, "end-written-again"),
+        (Breakage::ChangedAgain, "changed-again"),
         (Breakage::NoSweep, "no-sweep"),
     ];
 

@@ -26,6 +26,7 @@ pub mod journal;
 pub mod key;
 pub mod load;
 pub mod lock;
+pub mod memory;
 pub mod messages;
 mod names;
 pub mod notices;

@@ -20,6 +20,8 @@ impl Org {
         if !is_id(&effect.id) {
             return Err(StoreError::format(self.own.join(PROJECTS), "that is no id of a project"));
         }
+        let again = ProjectEffect { key: "-".to_string(), ..effect.clone() };
+        let effect = if self.own.breaks(Breakage::ChangedAgain) { &again } else { effect };
         let _held = lock(&self.own, "lock")?;
         let dir = self.own.make_lasting(PROJECTS)?;
         let name = format!("{}.md", effect.id);

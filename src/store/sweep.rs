@@ -9,7 +9,7 @@ use super::write::TEMPORARY;
 use serde::{Deserialize, Serialize};
 
 /// Where a run writes.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "inbox",
     "outbox",
     "approvals",
@@ -22,6 +22,7 @@ const FOLDERS: [&str; 12] = [
     ".harness/director-runs",
     ".harness/quarantine",
     "archive/inbox",
+    "archive/memory",
 ];
 const BLOCKED: &str = "blocked.json";
 const PAUSED: &str = "paused.json";
@@ -43,7 +44,7 @@ pub struct Blocked {
     pub reason: String,
 }
 
-/// Removes every temporary file of the department's runs, its own and those where it delivered to. The department's
+/// Removes every temporary file of the department's runs, its own and those where it delivered to or changed a project. The department's
 /// lock is held, so that whoever wrote them is dead: a run, or one that died while it recovered another.
 pub fn remove_temporary(org: &Org, department: &Department) -> Result<()> {
     let dept = department.dept.as_str();
@@ -52,6 +53,9 @@ pub fn remove_temporary(org: &Org, department: &Department) -> Result<()> {
         if let Some(dir) = department.dir.find(folder)? {
             remove_in(&dir, dept)?;
         }
+    }
+    if let Some(projects) = org.own.find("projects")? {
+        remove_in(&projects, dept)?;
     }
     for name in org.departments()?.departments {
         if let Some(other) = org.department(&name)?

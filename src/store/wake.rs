@@ -148,7 +148,7 @@ impl Org {
         look(&self.own, "", &ORG_LOOKED_AT, pulse)
     }
 
-    /// The stamp of a department: ten stats, and nothing opened.
+    /// The stamp of a department: eleven stats, and nothing opened.
     pub fn look_at(&self, dept: &Dept, pulse: &Pulse) -> Result<Looked> {
         look(&self.root, &folder_name(dept), &LOOKED_AT, pulse)
     }

@@ -114,10 +114,11 @@ fn a_fact_is_remembered_with_tags_refs_and_provenance() {
 fn memory_is_curated_by_the_summarizer_alone() {
     let curate = r#"{"do": "curate_memory", "file": "MEMORY", "text": "Mails: one a week.", "reason": "the old text is stale"}"#;
     let run = director(business().reply(&acts(&[curate])), "summarizer").status(0);
-    assert_eq!(run.read("org-business/memory/MEMORY.md"), "Mails: one a week.\n");
+    let memory = run.read("org-business/memory/MEMORY.md");
+    assert!(memory.ends_with("---\nMails: one a week.\n"), "{memory}");
     let curate = with(curate, "file", "\"SELF\"");
     let run = director(run.then().reply(&acts(&[&curate])), "summarizer").status(0);
-    assert_eq!(run.read("org-business/memory/SELF.md"), "Mails: one a week.\n");
+    assert!(run.read("org-business/memory/SELF.md").ends_with("---\nMails: one a week.\n"));
     let sandbox = run.then().reply(&acts(&[&curate])).reply(&acts(&[&curate]));
     let run = worker(sandbox).status(12);
     assert_eq!(codes(&run.last_step()["refusals"]), ["role_may_not"]);

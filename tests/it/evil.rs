@@ -43,6 +43,7 @@ struct Stage {
     redactor: Redactor,
     pipelines: Vec<String>,
     board: Board,
+    portfolio: director_harness::domain::portfolio::Portfolio,
 }
 
 fn message(id: &str, provenance: &str, now: Time) -> Message {
@@ -81,8 +82,8 @@ impl Stage {
         let inbox =
             vec![message(oracle::INSIDE, "department", now), message(oracle::EXTERNAL, "external", now)];
         let pipelines = vec!["coding".to_owned()];
-        let board = board(&dept, &charter);
-        Stage { charter, dept, inbox, now, redactor: Redactor::new(&[]), pipelines, board }
+        let (board, portfolio) = (board(&dept, &charter), oracle::portfolio());
+        Stage { charter, dept, inbox, now, redactor: Redactor::new(&[]), pipelines, board, portfolio }
     }
 
     /// Whether an answer is taken; if it is, all it comes to is allowed.
@@ -115,6 +116,7 @@ impl Stage {
             board: &self.board,
             run: "r-20261118-004201-aaaaaa",
             step: 1,
+            portfolio: &self.portfolio,
         };
         let Ok(judged) = judge_answer(&raw, &bench) else { return false };
         let facts = StepFacts {
@@ -130,6 +132,7 @@ impl Stage {
             curated: &[],
             role,
             board: Some(&self.board),
+            portfolio: &self.portfolio,
         };
         let outcome = plan_actions(&judged, &facts);
         let external = at_hand.provenance == Provenance::External;
@@ -163,7 +166,7 @@ fn governed(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
     let may_change = |path: &str| {
         let (folder, rest) = path.split_once('/').unwrap_or((path, ""));
         match folder {
-            ".harness" => rest == "budget.jsonl" || rest == "lock",
+            ".harness" => rest == "budget.jsonl" || rest == "lock" || rest.starts_with("projects/"),
             "org-business" => {
                 rest == "decisions.md"
                     || rest == "weekly.md"

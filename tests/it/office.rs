@@ -93,6 +93,15 @@ pub fn rule(sandbox: Sandbox, dept: &str, from: &str, to: &str) -> Sandbox {
     sandbox
 }
 
+/// Business may give money by itself.
+#[track_caller]
+pub fn generous(sandbox: Sandbox) -> Sandbox {
+    let example = "amount_usd = 200.0}\nverdict = ";
+    let (from, to) = (format!("{example}\"needs approval\""), format!("{example}\"allow\""));
+    let sandbox = sandbox.edit("org-business/charter.toml", &from, &to);
+    rule(sandbox, "business", "kinds = [\"BudgetAllocation\"]", "kinds = []")
+}
+
 /// A command that must succeed; its stdout.
 #[track_caller]
 pub fn done(sandbox: &Sandbox, args: &[&str]) -> String {

@@ -47,6 +47,21 @@ pub enum Act {
         name: &'static str,
         deed: Deed,
     },
+    CreateProject {
+        title: String,
+        description: Option<String>,
+        directive: Option<String>,
+        budget_usd: Option<f64>,
+    },
+    UpdateProject {
+        id: String,
+        /// The fields to set, by name.
+        fields: Vec<(String, String)>,
+    },
+    SummarizeDirective {
+        id: String,
+        text: String,
+    },
     Dispatch {
         pipeline: String,
         args: BTreeMap<String, String>,
@@ -94,6 +109,9 @@ impl Act {
             Act::CurateMemory { .. } => "curate_memory",
             Act::WriteWeekly { .. } => "write_weekly",
             Act::Board { name, .. } => name,
+            Act::CreateProject { .. } => "create_project",
+            Act::UpdateProject { .. } => "update_project",
+            Act::SummarizeDirective { .. } => "summarize_directive",
             Act::Dispatch { .. } => "dispatch",
             Act::AskHuman { .. } => "ask_human",
             Act::RequestApproval { .. } => "request_approval",

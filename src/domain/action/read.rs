@@ -2,7 +2,8 @@
 
 use super::board::{board_deed, board_name};
 use super::{Act, Action, ActionFault, Missing, RUBRIC, Risk, check_fields, fault};
-use crate::domain::action_shape::CURATED_LINES;
+use crate::domain::action_shape::{CURATED_BYTES, CURATED_LINES};
+use crate::domain::allowance::render_usd;
 use crate::domain::id::Dept;
 use crate::domain::message::Status;
 use crate::domain::schedule::{SCHEDULE_SCHEMA, Schedule, ScheduleFile, is_schedule_name};
@@ -47,6 +48,14 @@ fn to_act(json: &Map<String, Value>) -> Result<Act, Vec<ActionFault>> {
         }
         "curate_memory" => Act::CurateMemory { file: need("file"), text: curated(&need("text"))? },
         "write_weekly" => Act::WriteWeekly { text: need("text") },
+        "create_project" => Act::CreateProject {
+            title: need("title"),
+            description: text(json, "description"),
+            directive: text(json, "directive"),
+            budget_usd: json.get("budget_usd").and_then(Value::as_f64),
+        },
+        "update_project" => Act::UpdateProject { id: need("id"), fields: project_fields(json)? },
+        "summarize_directive" => Act::SummarizeDirective { id: need("id"), text: need("text") },
         "dispatch" => Act::Dispatch {
             pipeline: need("pipeline"),
             args: args(json),
@@ -77,7 +86,25 @@ fn verdict(word: &str) -> String {
     known.unwrap_or("fail").to_string()
 }
 
+fn project_fields(json: &Map<String, Value>) -> Result<Vec<(String, String)>, Vec<ActionFault>> {
+    let texts = ["title", "description", "status", "directive"].into_iter();
+    let mut fields: Vec<(String, String)> =
+        texts.filter_map(|name| Some((name.to_string(), text(json, name)?.trim().to_string()))).collect();
+    if let Some(usd) = json.get("budget_usd").and_then(Value::as_f64) {
+        fields.push(("budget_usd".to_string(), render_usd(usd)));
+    }
+    if fields.is_empty() {
+        let what = "names no field to change: title, description, status, directive or budget_usd";
+        return Err(vec![fault("missing_field", "", what)]);
+    }
+    Ok(fields)
+}
+
 fn curated(text: &str) -> Result<String, Vec<ActionFault>> {
+    if text.len() > CURATED_BYTES {
+        let what = format!("has {} bytes; curated memory has at most {CURATED_BYTES}", text.len());
+        return Err(vec![fault("bad_field", "text", what)]);
+    }
     let count = text.lines().count();
     if count <= CURATED_LINES {
         return Ok(text.to_string());

@@ -162,6 +162,33 @@ pub const ACTIONS: &[Spec] = &[
         optional: &[f("engine", Shape::Id), f("pipeline", Shape::Id)],
     },
     Spec {
+        name: "create_project",
+        confidence: true,
+        role: None,
+        required: &[f("title", Shape::Line)],
+        optional: &[f("description", Shape::Text), f("directive", Shape::Id), f("budget_usd", Shape::Usd)],
+    },
+    Spec {
+        name: "update_project",
+        confidence: true,
+        role: None,
+        required: &[f("id", Shape::Id)],
+        optional: &[
+            f("title", Shape::Line),
+            f("description", Shape::Text),
+            f("status", Shape::OneOf(&["approved", "in_progress", "launched", "paused", "cancelled"])),
+            f("directive", Shape::Id),
+            f("budget_usd", Shape::Usd),
+        ],
+    },
+    Spec {
+        name: "summarize_directive",
+        confidence: false,
+        role: None,
+        required: &[f("id", Shape::Id), f("text", Shape::Text)],
+        optional: &[],
+    },
+    Spec {
         name: "dispatch",
         confidence: true,
         role: None,

@@ -103,6 +103,7 @@ impl Planning<'_> {
         let json = serde_json::Value::Object(action.json.clone());
         let exact = format!("{json:#}");
         let mut front = self.head(&id);
+        front.set_text("role", self.facts.role.name());
         front.set_text("action", action.act.name());
         front.set_text("code", ruling.code);
         front.set_text("rule", &ruling.rule);

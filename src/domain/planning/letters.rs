@@ -40,7 +40,7 @@ impl Planning<'_> {
             subject: subject.trim().to_string(),
             body: body.clone(),
             amount_usd: *amount_usd,
-            project: inherited(project, |message| &message.project),
+            project: inherited(project, |message| &message.project).or_else(|| self.new_project.clone()),
             directive: inherited(directive, |message| &message.directive),
             reference: reference.clone().or_else(|| led_by.map(|message| message.id.clone())),
             thread: led_by.map(|message| message.thread.clone()),
@@ -54,6 +54,11 @@ impl Planning<'_> {
         self.push(index, Effect::Create { path: format!("outbox/{id}.md"), text: text.clone() });
         for dept in to {
             self.push(index, Effect::Deliver { dept: dept.to_string(), id: id.clone(), text: text.clone() });
+        }
+        if let (Some(project), Some(usd)) = (&draft.project, draft.amount_usd)
+            && draft.kind == "BudgetAllocation"
+        {
+            self.allocate(index, &id, project, usd);
         }
         let names: Vec<&str> = to.iter().map(Dept::as_str).collect();
         let names = names.join(", ");

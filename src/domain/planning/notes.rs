@@ -3,6 +3,7 @@
 use super::{Planning, action_id};
 use crate::domain::action::{Act, Action};
 use crate::domain::digest::sha256;
+use crate::domain::memory::{Entry, render_curated};
 use crate::domain::plan::Effect;
 use crate::domain::text::one_line;
 use crate::domain::time::render_ts;
@@ -34,21 +35,30 @@ impl Planning<'_> {
         refs: &[String],
     ) -> (String, String) {
         let id = action_id(self.facts.run, self.facts.step, index);
-        let path = format!("memory/{}.md", self.facts.now.format("%Y-%m-%d"));
-        let refs = if refs.is_empty() { String::new() } else { format!(" refs: {}", refs.join(", ")) };
-        let mut entry = format!("- {id} [{}] {}{refs}\n", tags.join(", "), self.facts.provenance.name());
-        for line in text.trim_end().lines() {
-            entry.push_str(&format!("  {line}\n"));
-        }
-        self.push(index, Effect::Append { path: path.clone(), text: entry });
+        let entry = Entry {
+            day: self.facts.now.format("%Y-%m-%d").to_string(),
+            key: id,
+            tags: tags.to_vec(),
+            provenance: self.facts.provenance,
+            refs: refs.to_vec(),
+            text: text.to_string(),
+        };
+        let path = format!("memory/{}.md", entry.day);
+        self.push(index, Effect::Append { path: path.clone(), text: entry.render() });
         (String::new(), format!("in {path}"))
     }
 
     pub(super) fn curate(&mut self, index: usize, file: &str, text: &str) -> (String, String) {
         let path = format!("memory/{file}.md");
         let before = self.facts.curated.iter().find(|(name, _)| *name == path);
-        let before = before.map(|(_, text)| sha256(text.as_bytes()));
-        let text = format!("{}\n", text.trim_end());
+        let before = before.map(|(_, text)| text.clone()).filter(|text| !text.is_empty());
+        if let Some(old) = before.clone() {
+            // The version before is kept, under the name of the step that replaces it.
+            let kept = format!("archive/memory/{file}-{}-{}.md", self.facts.run, self.facts.step);
+            self.push(index, Effect::Create { path: kept, text: old });
+        }
+        let before = before.map(|text| sha256(text.as_bytes()));
+        let text = render_curated(text, self.facts.now, self.facts.run);
         self.push(index, Effect::Replace { path: path.clone(), before, text });
         (file.to_string(), format!("{path} is replaced"))
     }

@@ -1,6 +1,6 @@
 //! What a run has brought about, without the ids and times that differ from one run to the next.
 //!
-//! Every file outside `.harness/` that is new or changed is a fact: its path and its text, with each id, time, date and
+//! Every file outside `.harness/` that is new or changed, and every project, is a fact: its path and its text, with each id, time, date and
 //! hash replaced by a word. Two trees with equal facts hold the same messages, decisions, questions and receipts, each
 //! as often. What lies in `.harness/` is for `books`.
 
@@ -23,13 +23,18 @@ pub type Facts = Vec<String>;
 pub fn facts(start: &Tree, end: &Tree) -> Facts {
     let mut facts: Facts = end
         .files()
-        .filter(|(path, _)| !path.contains(".harness/") && end.0.get(*path) != start.0.get(*path))
+        .filter(|(path, _)| is_fact(path) && end.0.get(*path) != start.0.get(*path))
         .map(|(path, text)| format!("{}\n{}", plain(path), plain(&text)))
         .collect();
     let gone = start.files().filter(|(path, _)| !end.0.contains_key(*path));
     facts.extend(gone.map(|(path, _)| format!("{} is gone", plain(path))));
     facts.sort();
     facts
+}
+
+/// Projects are what directors make, though they lie beneath the root's `.harness/`.
+fn is_fact(path: &str) -> bool {
+    !path.contains(".harness/") || path.starts_with(".harness/projects/")
 }
 
 /// What one has and the other has not.

@@ -142,9 +142,14 @@ fn write_script(sandbox: Sandbox) -> Sandbox {
     }
     // Not text, and so no message: it is set aside.
     sandbox = sandbox.bytes(&format!("org-business/inbox/{BAD_MAIL}"), b"\xff\xfe");
+    // Money is given at once, and a project is there to get it and to be moved on.
+    sandbox = crate::office::generous(sandbox);
+    let project =
+        crate::office::done(&sandbox, &["project", "add", "--title", "First shop"]).trim().to_owned();
     let mut ids: Vec<String> = (0..3).map(|ordinal| sandbox.sent(ordinal)).collect();
     ids.sort();
     let answer = SCRIPT.replace("FIRST", &ids[0]).replace("SECOND", &ids[1]).replace("THIRD", &ids[2]);
+    let answer = answer.replace("PROJECT", &project);
     let folder = sandbox.dir().join("script");
     for number in 1..=40 {
         crate::sandbox::write(&folder.join(format!("{number:02}.txt")), answer.as_bytes());
@@ -171,6 +176,12 @@ const SCRIPT: &str = r#"The first note needs several things, and one of them a h
   {"do": "request_approval", "action": {"do": "send_message", "to": ["marketing"], "kind": "BudgetAllocation",
    "subject": "Money", "body": "For the shop.", "amount_usd": 300.0, "confidence": 80,
    "reason": "Marketing needs it next week."}, "confidence": 80, "reason": "Money is a human's yes."},
+  {"do": "create_project", "title": "Second shop", "description": "One more.", "budget_usd": 100.0, "confidence": 90,
+   "reason": "It was asked for."},
+  {"do": "update_project", "id": "PROJECT", "status": "approved", "title": "The first shop", "confidence": 90,
+   "reason": "It goes well enough."},
+  {"do": "send_message", "to": ["management"], "kind": "BudgetAllocation", "subject": "For the first shop",
+   "body": "Use it well.", "amount_usd": 50.0, "project": "PROJECT", "confidence": 90, "reason": "It has to be paid."},
   {"do": "ask_human", "question": "Which of the two shops?", "options": ["north", "south"],
    "unblocks": ["SECOND"], "reason": "Only the owner knows that."},
   {"do": "escalate", "id": "THIRD", "reason": "This is beyond the charter."},

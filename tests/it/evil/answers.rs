@@ -1,10 +1,10 @@
 //! Makes hostile answers from a seed: actions that are right but for one thing, fields from elsewhere, blocks that are not
 //! the one that was asked for.
 
-use super::oracle::{EXTERNAL, INSIDE, REVIEWED, TASK};
+use super::oracle::{DIRECTIVE, EXTERNAL, INSIDE, PROJECT, REVIEWED, TASK};
 use serde_json::{Map, Value, json};
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 19] = [
     "send_message",
     "mark_message",
     "log_decision",
@@ -20,6 +20,9 @@ const NAMES: [&str; 16] = [
     "gate",
     "SEND_MESSAGE",
     "create_task",
+    "create_project",
+    "update_project",
+    "summarize_directive",
     "send_message ",
 ];
 const TEXTS: [&str; 22] = [
@@ -50,7 +53,7 @@ const DEPARTMENTS: [&str; 8] =
     ["rd", "management", "marketing", "technology", "business", "nobody", "../rd", "Management"];
 const KINDS: [&str; 8] =
     ["Decision", "Priority", "BudgetAllocation", "Directive", "System", "Note", "Answer", "decision"];
-const FIELDS: [&str; 24] = [
+const FIELDS: [&str; 27] = [
     "to",
     "kind",
     "subject",
@@ -75,6 +78,9 @@ const FIELDS: [&str; 24] = [
     "risk",
     "from",
     "path",
+    "project",
+    "directive",
+    "budget_usd",
 ];
 
 /// A source of evil: the same seed, the same answer.
@@ -146,7 +152,7 @@ impl Evil {
         let to = if self.one_in(2) { self.pick(&DEPARTMENTS) } else { "management" };
         let kind = if self.one_in(2) { self.pick(&KINDS) } else { "Decision" };
         let confidence = if self.one_in(3) { self.below(120) } else { 70 + self.below(31) };
-        let mut action = match self.below(15) {
+        let mut action = match self.below(18) {
             0 => {
                 json!({"do": "mark_message", "id": id, "status": (["acknowledged", "actioned", "archived", "pending"][self.below(4)])})
             }
@@ -176,6 +182,16 @@ impl Evil {
             13 => {
                 json!({"do": "add_agent", "name": (["dan", "../dan", "lead", text][self.below(4)]), "role": "Writer", "purpose": text, "pipeline": (["coding", "sh"][self.below(2)])})
             }
+            14 => json!({"do": "create_project", "title": text, "description": text}),
+            15 => {
+                let words = ["approved", "launched", "paused", "cancelled", "proposed"];
+                let project = if self.one_in(4) { self.pick(&TEXTS) } else { PROJECT };
+                json!({"do": "update_project", "id": project, "status": (words[self.below(5)]), "title": text})
+            }
+            16 => {
+                let directive = if self.one_in(4) { self.pick(&TEXTS) } else { DIRECTIVE };
+                json!({"do": "summarize_directive", "id": directive, "text": text})
+            }
             9 if depth > 0 => json!({"do": "request_approval", "action": self.action(depth - 1)}),
             _ => json!({"do": "send_message", "to": [to], "kind": kind, "subject": text, "body": text}),
         };
@@ -184,6 +200,9 @@ impl Evil {
         let sends = action["do"] == "send_message";
         if sends && self.one_in(6) {
             action["amount_usd"] = json!([0.0, 499.5, 501.0, -1.0, 1e12][self.below(5)]);
+        }
+        if action["do"].as_str().is_some_and(|name| name.ends_with("_project")) && self.one_in(4) {
+            action["budget_usd"] = json!([0.0, 1.0, 501.0, -1.0][self.below(4)]);
         }
         if self.one_in(10) {
             action["risk"] = json!(self.pick(&["none", "risky", "external", "low"]));

@@ -1,6 +1,9 @@
 //! What the template's charter of business lets happen, written down a second time, and where effects may lie.
 
+use director_harness::domain::directive::parse_directive;
 use director_harness::domain::plan::{Effect, Planned};
+use director_harness::domain::portfolio::Portfolio;
+use director_harness::domain::project::{Change, FieldChange, ProjectEffect, parse_project};
 use serde_json::{Map, Value};
 
 pub const INSIDE: &str = "m-20261118-000000-aaaaaa";
@@ -8,6 +11,8 @@ pub const EXTERNAL: &str = "m-20261118-000001-bbbbbb";
 pub const DEPARTMENTS: [&str; 5] = ["business", "management", "marketing", "rd", "technology"];
 pub const TASK: &str = "t-20261118-000000-aaaaaa";
 pub const REVIEWED: &str = "t-20261118-000001-bbbbbb";
+pub const PROJECT: &str = "p-20261118-000000-cccccc";
+pub const DIRECTIVE: &str = "d-20261118-000000-dddddd";
 const LOGS: [&str; 3] = ["decisions.md", "weekly.md", "memory/2026-11-18.md"];
 const CURATED: [&str; 2] = ["memory/MEMORY.md", "memory/SELF.md"];
 
@@ -38,7 +43,14 @@ fn check_effect(
 ) -> Result<(), String> {
     let name = action.and_then(|action| action["do"].as_str()).unwrap_or("");
     match effect {
+        Effect::Create { path, .. } if path.starts_with("archive/memory/") && role == "summarizer" => Ok(()),
         Effect::Create { path, .. } => check_created(path, name),
+        Effect::Project(effect) => {
+            check_project(effect, action.ok_or("a project of no action")?, role, external)
+        }
+        Effect::Append { path, .. } if *path == format!("directives/{DIRECTIVE}.md") => {
+            if name == "summarize_directive" { Ok(()) } else { Err(format!("{name} summed up")) }
+        }
         Effect::Append { path, .. } if LOGS.contains(&path.as_str()) => Ok(()),
         Effect::Replace { path, .. } if CURATED.contains(&path.as_str()) && role == "summarizer" => Ok(()),
         Effect::Mark { id, .. } if [INSIDE, EXTERNAL].contains(&id.as_str()) => Ok(()),
@@ -70,6 +82,49 @@ fn check_board(path: &str, text: &str, role: &str) -> Result<(), String> {
     match (placed, forbidden, role) {
         (true, None, "worker" | "validator") => Ok(()),
         _ => Err(format!("{role} wrote {path}: {forbidden:?}")),
+    }
+}
+
+/// One directive and one project of it.
+pub fn portfolio() -> Portfolio {
+    let directive = format!(
+        "---\nschema: 1\nid: {DIRECTIVE}\ntitle: Grow\nstatus: open\nmessage: {INSIDE}\ncreated: 2026-11-18T00:00:00Z\n---\n"
+    );
+    let project = format!(
+        "---\nschema: 1\nid: {PROJECT}\ntitle: Shop\nstatus: proposed\nby: rd\ndirective: {DIRECTIVE}\ncreated: 2026-11-18T00:00:00Z\n---\n"
+    );
+    Portfolio {
+        directives: vec![parse_directive(&directive, DIRECTIVE).unwrap()],
+        projects: vec![parse_project(&project, PROJECT).unwrap()],
+        unreadable: Vec::new(),
+    }
+}
+
+/// A project is made under a name of the tool's, or moved on where it may; it gets no money by itself.
+fn check_project(
+    effect: &ProjectEffect,
+    action: &Map<String, Value>,
+    role: &str,
+    external: bool,
+) -> Result<(), String> {
+    let sure = action["confidence"].as_u64().is_some_and(|confidence| (70..=100).contains(&confidence));
+    let safe = action.get("risk").is_none_or(|risk| risk == "none");
+    let poor = action.get("budget_usd").is_none_or(|usd| usd.as_f64() == Some(0.0));
+    let done = match &effect.change {
+        Change::Create { project } => {
+            action["do"] == "create_project" && is_made(&effect.id, 'p') && project.status == "proposed"
+        }
+        Change::Set { fields, .. } => {
+            let moves = ["approved", "paused", "cancelled"];
+            let may = |field: &FieldChange| field.field != "status" || moves.contains(&field.after.as_str());
+            action["do"] == "update_project" && effect.id == PROJECT && fields.iter().all(may)
+        }
+        Change::Allocate { .. } => false,
+    };
+    if done && sure && safe && poor && !external && role == "worker" {
+        Ok(())
+    } else {
+        Err(format!("a {role} did {effect:?}"))
     }
 }
 
