@@ -16,6 +16,9 @@ const KEYS: [char; 4] = ['a', 'r', 's', 'q'];
 /// List, show, approve or reject what waits for you
 ///
 /// Without a verb: at a terminal it walks through what is pending, one key each; elsewhere it lists.
+///
+/// Examples:
+///   harness approvals
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct ApprovalsArgs {
@@ -32,7 +35,12 @@ enum Verb {
 }
 
 /// List approvals, pending ones unless --all
+///
+/// Examples:
+///   harness approvals list
+///   harness approvals list --all
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 struct ListArgs {
     /// Those that are resolved too
     #[arg(long)]
@@ -40,14 +48,28 @@ struct ListArgs {
 }
 
 /// Show exactly what would happen
+///
+/// The action as it would be carried out, its hash, the rule that asks for you, and the director's reasoning.
+///
+/// Examples:
+///   harness approvals show 7f3k2q
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 struct IdArgs {
     /// Its id, or the end of it
     id: String,
 }
 
 /// Approve one: it is judged again, and carried out once
+///
+/// Today's charter, gate and budget judge it once more, and a refusal wins. It is carried out at once where the
+/// department is free, else by the run that holds it. The resolution is signed and never changed.
+///
+/// Examples:
+///   harness approvals approve 7f3k2q
+///   harness approvals approve 7f3k2q --why 'go ahead, but only this once'
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 struct ApproveArgs {
     /// Its id, or the end of it
     id: String,
@@ -60,7 +82,11 @@ struct ApproveArgs {
 }
 
 /// Reject one: it is not carried out, and the director is told why
+///
+/// Examples:
+///   harness approvals reject 7f3k2q --why 'too early'
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 struct RejectArgs {
     /// Its id, or the end of it
     id: String,
@@ -202,6 +228,24 @@ fn decide(app: &App<'_>, id: &str, status: RequestStatus, why: &str) -> Result<A
     let data =
         json!({"id": one.request.id, "dept": one.department.dept, "status": status.name(), "what": what});
     Ok(Answer::new("harness.approval/1", data, format!("{}: {what}\n", one.request.id)))
+}
+
+/// For the live view: exactly what would happen, and doing it.
+#[cfg(feature = "top")]
+pub fn exact(app: &App<'_>, id: &str) -> Result<String> {
+    let org = app.org()?;
+    let text = render(app, &find(app, &org, KIND, id)?)?;
+    Ok(anstream::adapter::strip_str(&text).to_string())
+}
+
+#[cfg(feature = "top")]
+pub fn approve_one(app: &App<'_>, id: &str, why: &str) -> Result<Answer> {
+    decide(app, id, RequestStatus::Approved, why)
+}
+
+#[cfg(feature = "top")]
+pub fn reject_one(app: &App<'_>, id: &str, why: &str) -> Result<Answer> {
+    decide(app, id, RequestStatus::Rejected, why)
 }
 
 /// One pending approval after another: a to approve, r to reject, s to skip, q to end.

@@ -101,6 +101,8 @@ struct ShowArgs {
 /// Examples:
 ///   harness directive pause 7f3k2q --why 'waits for the audit'
 ///   harness directive resume 7f3k2q --why 'the audit is through'
+///   harness directive complete 7f3k2q --why 'it is out'
+///   harness directive cancel 7f3k2q --why 'nobody wants it'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 struct MoveArgs {

@@ -16,14 +16,36 @@ pub struct GateArgs {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Show the gate with who set it, when and why
+    ///
+    /// Examples:
+    ///   harness gate show
+    #[command(verbatim_doc_comment)]
     Show,
     /// Exit 0 where the gate is open, else 3
+    ///
+    /// Examples:
+    ///   harness gate check && echo open
+    #[command(verbatim_doc_comment)]
     Check,
     /// Close it as an emergency
+    ///
+    /// No engine is asked and no plan is applied until it is enabled. `stop-all` also ends what runs.
+    ///
+    /// Examples:
+    ///   harness gate trip --why 'it writes to everybody'
+    #[command(verbatim_doc_comment)]
     Trip(WhyArgs),
     /// Close it
+    ///
+    /// Examples:
+    ///   harness gate disable --why 'closed over the holidays'
+    #[command(verbatim_doc_comment)]
     Disable(WhyArgs),
     /// Open it
+    ///
+    /// Examples:
+    ///   harness gate enable
+    #[command(verbatim_doc_comment)]
     Enable(EnableArgs),
 }
 

@@ -6,9 +6,12 @@ mod approvals;
 mod archive;
 mod boards;
 mod budget;
+mod carry;
 mod charter;
 mod charter_test;
 mod commit;
+mod complete_ids;
+mod completions;
 mod config;
 mod demo;
 mod directive;
@@ -21,6 +24,7 @@ mod inbox;
 mod init;
 mod init_git;
 mod logs;
+mod man;
 mod memory;
 mod message;
 mod pause;
@@ -50,6 +54,9 @@ mod stop;
 mod task;
 mod task_show;
 mod tick;
+mod top;
+#[cfg(feature = "top")]
+mod top_view;
 mod trail;
 mod trial;
 mod undo;
@@ -60,6 +67,8 @@ mod why;
 use crate::ui::Answer;
 use app::{App, Result};
 pub use tick::TickArgs;
+
+pub use man::pages as manual_pages;
 
 /// Every command there is. Each one's arguments are built when it is called, not at every start.
 #[derive(Debug, clap::Subcommand)]
@@ -97,6 +106,7 @@ pub enum Command {
     Escalations(questions::EscalationsArgs),
     Status(status::StatusArgs),
     Why(why::WhyArgs),
+    Top(top::TopArgs),
     Logs(logs::LogsArgs),
     Runs(runs::RunsArgs),
     ActiveRuns(stop::ActiveRunsArgs),
@@ -114,7 +124,13 @@ pub enum Command {
     Rehearse(rehearse::RehearseArgs),
     Archive(archive::ArchiveArgs),
     Prune(archive::PruneArgs),
+    Export(carry::ExportArgs),
+    Import(carry::ImportArgs),
     Schema(schema::SchemaArgs),
+    Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    CompleteWords(completions::WordsArgs),
+    Man(man::ManArgs),
 }
 
 /// Runs a command; none is `status`.
@@ -167,9 +183,15 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Recover(args)) => recover::run(args, app),
         Some(Command::Charter(args)) => charter::run(args, app),
         Some(Command::Status(args)) => status::run(args, app),
+        Some(Command::Top(args)) => top::run(args, app),
         Some(Command::Prompt(args)) => prompt::run(args, app),
         Some(Command::Stats(args)) => stats::run(args, app),
         Some(Command::Report(args)) => report::run(args, app),
         Some(Command::Schema(args)) => schema::run(args, app),
+        Some(Command::Export(args)) => carry::export(args, app),
+        Some(Command::Import(args)) => carry::import(args, app),
+        Some(Command::Completions(args)) => Ok(completions::run(args)),
+        Some(Command::CompleteWords(args)) => completions::words(args, app),
+        Some(Command::Man(args)) => man::run(args),
     }
 }

@@ -110,3 +110,20 @@ pub fn resume(args: &ResumeArgs, app: &App<'_>) -> Result<Answer> {
         ),
     ))
 }
+
+/// One department, for the live view.
+#[cfg(feature = "top")]
+pub fn pause_one(app: &App<'_>, dept: &str, why: &str) -> Result<Answer> {
+    pause(
+        &PauseArgs {
+            which: Which { dept: Some(dept.to_string()), all: false, dry_run: false },
+            why: why.to_string(),
+        },
+        app,
+    )
+}
+
+#[cfg(feature = "top")]
+pub fn resume_one(app: &App<'_>, dept: &str) -> Result<Answer> {
+    resume(&ResumeArgs { which: Which { dept: Some(dept.to_string()), all: false, dry_run: false } }, app)
+}

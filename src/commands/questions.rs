@@ -20,8 +20,16 @@ pub struct QuestionsArgs {
 #[derive(Debug, clap::Subcommand)]
 enum QuestionVerb {
     /// List open questions, all with --all
+    ///
+    /// Examples:
+    ///   harness questions list
+    #[command(verbatim_doc_comment)]
     List(ListArgs),
     /// Answer one; the answer reaches the director, and what waited for it goes on
+    ///
+    /// Examples:
+    ///   harness questions answer 7f3k2q 'the smaller one'
+    #[command(verbatim_doc_comment)]
     Answer(AnswerArgs),
 }
 
@@ -35,8 +43,16 @@ pub struct EscalationsArgs {
 #[derive(Debug, clap::Subcommand)]
 enum EscalationVerb {
     /// List open escalations, all with --all
+    ///
+    /// Examples:
+    ///   harness escalations list
+    #[command(verbatim_doc_comment)]
     List(ListArgs),
     /// Resolve one; the director is told, and the message goes on
+    ///
+    /// Examples:
+    ///   harness escalations resolve 7f3k2q --why 'I wrote to them myself'
+    #[command(verbatim_doc_comment)]
     Resolve(ResolveArgs),
 }
 
@@ -155,7 +171,7 @@ fn closed(kind: RequestKind) -> (RequestStatus, &'static str) {
     }
 }
 
-fn close(app: &App<'_>, kind: RequestKind, id: &str, text: &str) -> Result<Answer> {
+pub fn close(app: &App<'_>, kind: RequestKind, id: &str, text: &str) -> Result<Answer> {
     app.require_human(kind.folder())?;
     if text.trim().is_empty() {
         return Err(CommandError::new(Kind::Usage, "the answer is empty"));

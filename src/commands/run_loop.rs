@@ -72,7 +72,7 @@ struct How {
     /// Print each event as a JSON object on a line
     #[arg(long, conflicts_with = "json")]
     events: bool,
-    /// Show the text of answers as it comes
+    /// Show the text of answers as it comes, at a terminal; scripts take --events
     #[arg(long)]
     stream: bool,
 }

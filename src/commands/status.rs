@@ -21,7 +21,7 @@ const AGE: usize = 5;
 ///
 /// It begins with what needs you: a row each, with its age, the reason, and the one command that deals with it. Then the
 /// gate, the last pulse of `harness tick`, today's spending against the budget, and a line for each department: its state,
-/// open mail, how its last run ended, when it is due next, and how much of its day's budget is used. A run under way
+/// open mail, its board (to do/in progress/in review), how its last run ended, when it is due next, and how much of its day's budget is used. A run under way
 /// shows how long it has taken and the last line of its output. `harness` alone does the same.
 ///
 /// Examples:
@@ -90,6 +90,7 @@ fn view_json(view: &DeptView, now: Time) -> Value {
         "paused": view.paused,
         "blocked": view.blocked,
         "waiting": view.waiting,
+        "board": {"inbox": view.board[0], "in_progress": view.board[1], "review": view.board[2]},
         "auto_loop": view.auto_loop,
         "interval_s": view.interval_s,
         "last_run": view.last.first(),
@@ -177,6 +178,7 @@ fn departments(views: &[DeptView], now: Time, columns: usize) -> String {
         ("DEPARTMENT", Align::Left),
         ("STATE", Align::Left),
         ("MAIL", Align::Right),
+        ("BOARD", Align::Left),
         ("LAST RUN", Align::Left),
         ("NEXT", Align::Left),
         ("DAY'S BUDGET", Align::Left),
@@ -207,11 +209,16 @@ fn row(view: &DeptView, now: Time, columns: usize) -> Vec<Cell> {
         if is_bad(&run.outcome) { Cell::styled(text, BAD) } else { Cell::from(text) }
     });
     let next = if view.auto_loop { format!("every {}s", view.interval_s) } else { "by hand".to_string() };
+    let board = match view.board {
+        [0, 0, 0] => "-".to_string(),
+        [todo, doing, review] => format!("{todo}/{doing}/{review}"),
+    };
     let fullest = view.spent.iter().max_by(|a, b| a.share().total_cmp(&b.share()));
     vec![
         Cell::from(one_line(view.dept.as_str(), (columns / 4).max(12))),
         state,
         Cell::from(view.open.to_string()),
+        Cell::from(board),
         last.unwrap_or_else(|| Cell::from("never")),
         Cell::from(next),
         fullest.map_or_else(|| Cell::from("-"), |spent| Cell::from(gauge(spent, SMALL_GAUGE))),

@@ -196,3 +196,9 @@ fn turn_off(org: &Org, dept: &crate::domain::id::Dept) -> std::result::Result<()
     config.auto_loop = false;
     department.write_config(&config).map_err(|error| error.to_string())
 }
+
+/// One department, for the live view.
+#[cfg(feature = "top")]
+pub fn stop_one(app: &App<'_>, dept: &str) -> Result<Answer> {
+    stop_loop(&StopLoopArgs { dept: dept.to_string(), dry_run: false }, app)
+}

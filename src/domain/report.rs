@@ -5,6 +5,7 @@
 
 mod figures;
 mod tables;
+mod work;
 
 use super::chart::{Bars, Columns, Flow, Strip};
 use super::ledger::RunLine;
@@ -33,6 +34,34 @@ pub struct Facts {
     pub cap_usd: Option<f64>,
     /// Messages of the human, by department.
     pub from_user: BTreeMap<String, u64>,
+    pub directives: Vec<DirectiveFacts>,
+}
+
+/// A directive, from when to when, and what it cost.
+#[derive(Clone, Debug)]
+pub struct DirectiveFacts {
+    pub id: String,
+    pub title: String,
+    pub status: String,
+    pub priority: String,
+    pub deadline: Option<String>,
+    pub from: Time,
+    /// When it was completed or cancelled.
+    pub to: Option<Time>,
+    pub usd: f64,
+    pub projects: usize,
+}
+
+/// A task on a board.
+#[derive(Clone, Debug)]
+pub struct TaskFacts {
+    pub id: String,
+    pub title: String,
+    pub status: &'static str,
+    pub priority: &'static str,
+    pub owner: Option<String>,
+    pub due: Option<Time>,
+    pub created: Time,
 }
 
 /// One department.
@@ -51,6 +80,8 @@ pub struct DeptFacts {
     pub decisions: Vec<(Time, String)>,
     /// When, which code, and why; newest first.
     pub refusals: Vec<(Time, String, String)>,
+    /// Its open tasks.
+    pub tasks: Vec<TaskFacts>,
 }
 
 /// One thing that waits for the human.
@@ -128,6 +159,9 @@ pub struct Page {
     pub hours: Figure,
     pub flow: Figure,
     pub refusals: Figure,
+    pub board: Figure,
+    pub tasks: Table,
+    pub directives: Figure,
     pub latest_runs: Table,
     pub latest_decisions: Table,
     pub latest_refusals: Table,
@@ -200,6 +234,9 @@ pub fn lay_out_page(facts: &Facts) -> Page {
         hours: figures::hours(facts),
         flow: figures::flow(facts),
         refusals: figures::refusals(&total),
+        board: work::board(facts),
+        tasks: work::tasks(facts),
+        directives: work::directives(facts),
         latest_runs: tables::latest_runs(facts),
         latest_decisions: tables::latest_decisions(facts),
         latest_refusals: tables::latest_refusals(facts),

@@ -1,9 +1,11 @@
 //! Gathers what the report page is made from: a survey, statistics, and what was last.
 
 use super::survey::{DeptView, Need, Survey, Surveyor, Tone};
+use crate::domain::directive::DirectiveStatus;
 use crate::domain::ledger::Line;
-use crate::domain::report::{DeptFacts, Facts, NeedFacts};
+use crate::domain::report::{DeptFacts, DirectiveFacts, Facts, NeedFacts, TaskFacts};
 use crate::domain::stats::Stats;
+use crate::domain::task::Task;
 use crate::domain::time::{Time, parse_rfc3339, parse_ts};
 use crate::store::fault::Result;
 use crate::store::org::{Department, Org};
@@ -34,6 +36,7 @@ pub fn gather(surveyor: &Surveyor<'_>, about: About) -> Result<Facts> {
             }
         }
     }
+    let directives = directives(surveyor.org, &mut survey.needs);
     Ok(Facts {
         now: surveyor.now,
         since: about.since,
@@ -44,7 +47,51 @@ pub fn gather(surveyor: &Surveyor<'_>, about: About) -> Result<Facts> {
         cap_usd: cap(&survey),
         needs: survey.needs.iter().map(to_need).collect(),
         from_user: from_user(surveyor.org, about.since)?,
+        directives,
         departments,
+    })
+}
+
+fn to_task(task: Task) -> TaskFacts {
+    TaskFacts {
+        status: task.status.name(),
+        priority: task.priority.name(),
+        id: task.id,
+        title: task.title,
+        owner: task.owner,
+        due: task.due,
+        created: task.created,
+    }
+}
+
+/// The directives there are. A log or a file that can't be read is a need, not the end of the page.
+fn directives(org: &Org, needs: &mut Vec<Need>) -> Vec<DirectiveFacts> {
+    let read = || -> Result<Vec<DirectiveFacts>> {
+        let portfolio = org.portfolio()?;
+        let spent = org.spent(&portfolio)?;
+        let facts = portfolio.directives.iter().map(|one| {
+            let ended = matches!(one.status, DirectiveStatus::Completed | DirectiveStatus::Cancelled);
+            let moved = one.status_why().and_then(|(at, _)| parse_rfc3339(at));
+            let projects =
+                portfolio.projects.iter().filter(|project| project.directive.as_deref() == Some(&one.id));
+            DirectiveFacts {
+                id: one.id.clone(),
+                title: one.title.clone(),
+                status: one.status.name().to_string(),
+                priority: one.priority.to_string(),
+                deadline: one.deadline.clone(),
+                from: one.created,
+                to: moved.filter(|_| ended),
+                usd: spent.get(&one.id).copied().unwrap_or(0.0),
+                projects: projects.count(),
+            }
+        });
+        Ok(facts.collect())
+    };
+    read().unwrap_or_else(|error| {
+        let command = "harness directive list".to_string();
+        needs.push(Need { dept: String::new(), what: error.to_string(), since: None, command, id: None });
+        Vec::new()
     })
 }
 
@@ -81,6 +128,7 @@ fn gather_one(view: &DeptView, department: &Department, since: Time, now: Time) 
         budget: fullest.map(|spent| (spent.used.spent + spent.used.reserved, spent.limit.most)),
         ..DeptFacts::default()
     };
+    facts.tasks = department.open_tasks()?.0.into_iter().map(to_task).collect();
     let lines = department.ledger_since(now - chrono::TimeDelta::days(1))?;
     // The ledger's end reaches further back where the day was quiet.
     let tail = department.ledger_tail(LATEST, LATEST)?;

@@ -79,6 +79,8 @@ pub struct DeptView {
     /// The last runs, newest first.
     pub last: Vec<RunLine>,
     pub live: Vec<LiveRun>,
+    /// Open tasks that are to do, in progress and in review.
+    pub board: [usize; 3],
     pub auto_loop: bool,
     pub interval_s: u64,
     pub spent: Vec<Spent>,

@@ -33,6 +33,7 @@ pub mod notices;
 pub mod org;
 pub mod outbox;
 pub mod pages;
+pub mod portable;
 pub mod projects;
 pub mod prompts;
 pub mod pulse;

@@ -125,11 +125,21 @@ impl Department {
         Ok(runs)
     }
 
+    /// The end of the running step's output, or of the last one's.
+    pub fn live_tail(&self, most: u64) -> String {
+        let own = self.dir.find(".harness").ok().flatten();
+        own.and_then(|own| read_tail(&own, "live.log", most).ok()).unwrap_or_default().text
+    }
+
     /// The last line of the running step's output that says anything.
     pub fn live_line(&self) -> String {
-        let own = self.dir.find(".harness").ok().flatten();
-        let tail = own.and_then(|own| read_tail(&own, "live.log", LIVE_TAIL).ok()).unwrap_or_default();
-        tail.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_string()
+        self.live_tail(LIVE_TAIL)
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default()
+            .trim()
+            .to_string()
     }
 
     pub fn append_worker_log(&self, entry: &str) -> Result<()> {

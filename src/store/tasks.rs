@@ -69,6 +69,17 @@ impl Department {
         Ok(board)
     }
 
+    /// The tasks on the board, and nothing of the archive: what a glance needs.
+    pub fn open_tasks(&self) -> Result<(Vec<Task>, Vec<Unreadable>)> {
+        let (mut tasks, mut unreadable) = (Vec::new(), Vec::new());
+        self.each_file("tasks", &mut unreadable, |id, text| {
+            tasks.push(parse_task(text, id).map_err(|fault| fault.to_string())?);
+            Ok(())
+        })?;
+        tasks.retain(Task::is_open);
+        Ok((tasks, unreadable))
+    }
+
     fn each_file(
         &self,
         folder: &str,

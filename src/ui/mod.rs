@@ -7,9 +7,13 @@
 pub mod bar;
 pub mod columns;
 mod keys;
+pub mod manual;
 pub mod page;
 pub mod sink;
 pub mod table;
+#[cfg(feature = "top")]
+pub mod top;
+pub mod waiting;
 pub mod wrap;
 
 use crate::domain::text::visible;
@@ -147,6 +151,23 @@ impl Ui {
         if !self.quiet && self.format == Format::Text {
             self.complain(&format!("{}\n", visible(text)));
         }
+    }
+
+    /// A piece of text on stderr that may not end its line; made visible before.
+    pub fn piece(&self, text: &str) {
+        if !self.quiet && self.format == Format::Text {
+            self.complain(text);
+        }
+    }
+
+    /// Whether the answer goes to a terminal.
+    pub fn shows(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    /// Whether a person sees what goes on: only then are there spinners and streams.
+    pub fn watched(&self) -> bool {
+        !self.quiet && self.format == Format::Text && io::stderr().is_terminal()
     }
 
     pub fn warn(&self, text: &str) {

@@ -1,35 +1,64 @@
 //! What listens to a run: a person, or a script that wants one JSON object a line.
 
 use super::Ui;
+use super::waiting::Waiting;
 use crate::domain::event::{Event, Sink};
 use crate::domain::text::{one_line, visible};
 
-/// A person at a terminal, or a log: a line for each thing that matters, on stderr.
+/// A person at a terminal, or a log: a line for each thing that matters, on stderr. At a terminal there is a spinner while
+/// an engine thinks, and the text of answers as it comes where that was asked for.
 pub struct Progress {
     ui: Ui,
     stream: bool,
+    waiting: Waiting,
+    /// The text of an answer that was shown last did not end its line.
+    open_line: bool,
 }
 
 impl Progress {
     pub fn new(ui: Ui) -> Progress {
-        Progress { ui, stream: false }
+        Progress { ui, stream: false, waiting: Waiting::default(), open_line: false }
     }
 
     /// Also the text of answers, as it comes.
     pub fn streaming(ui: Ui) -> Progress {
-        Progress { ui, stream: true }
+        Progress { stream: ui.watched(), ..Progress::new(ui) }
+    }
+
+    fn chunk(&mut self, text: &str) {
+        if !self.stream {
+            return;
+        }
+        self.waiting.stop();
+        let shown = visible(text);
+        self.ui.piece(&shown);
+        self.open_line = !shown.ends_with('\n');
+    }
+
+    fn close_line(&mut self) {
+        if std::mem::take(&mut self.open_line) {
+            self.ui.piece("\n");
+        }
     }
 }
 
 impl Sink for Progress {
     fn hear(&mut self, event: &Event<'_>) {
+        if let Event::Chunk(text) = event {
+            return self.chunk(text);
+        }
+        self.waiting.stop();
+        self.close_line();
         let line = match event {
             Event::Start { run, dept, .. } => format!("{dept}: {run} starts"),
             Event::Step { role, engine, item, .. } => {
                 let item = item.map(|id| format!(" about {id}")).unwrap_or_default();
-                format!("  {role} asks {engine}{item}")
+                self.ui.notice(&format!("  {role} asks {engine}{item}"));
+                if self.ui.watched() {
+                    self.waiting.start(&format!("{engine} thinks"));
+                }
+                return;
             }
-            Event::Chunk(text) if self.stream => return self.ui.notice(visible(text).trim_end_matches('\n')),
             Event::Chunk(_) => return,
             Event::Stderr(text) => format!("  engine: {}", one_line(text, 300)),
             Event::Decision { keyword, id, .. } => {

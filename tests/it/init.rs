@@ -37,12 +37,12 @@ fn five_departments_stand_and_say_what_to_do_next() {
         Gate: enabled (open)   Last pulse: never
         Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  STATE  MAIL  LAST RUN  NEXT     DAY'S BUDGET
-        business    idle      0  never     by hand  ░░░░░░   0%
-        management  idle      0  never     by hand  ░░░░░░   0%
-        marketing   idle      0  never     by hand  ░░░░░░   0%
-        rd          idle      0  never     by hand  ░░░░░░   0%
-        technology  idle      0  never     by hand  ░░░░░░   0%
+        DEPARTMENT  STATE  MAIL  BOARD  LAST RUN  NEXT     DAY'S BUDGET
+        business    idle      0  -      never     by hand  ░░░░░░   0%
+        management  idle      0  -      never     by hand  ░░░░░░   0%
+        marketing   idle      0  -      never     by hand  ░░░░░░   0%
+        rd          idle      0  -      never     by hand  ░░░░░░   0%
+        technology  idle      0  -      never     by hand  ░░░░░░   0%
         ",
     );
 }
@@ -145,8 +145,8 @@ fn prompts_that_came_with_the_folder_are_not_accepted_either() {
         Gate: enabled (open)   Last pulse: never
         Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  STATE         MAIL  LAST RUN  NEXT     DAY'S BUDGET
-        rd          not accepted     0  never     by hand  ░░░░░░   0%
+        DEPARTMENT  STATE         MAIL  BOARD  LAST RUN  NEXT     DAY'S BUDGET
+        rd          not accepted     0  -      never     by hand  ░░░░░░   0%
         ",
     );
 }

@@ -1,6 +1,8 @@
 //! The manual pages: sound source, and no command, option or file of the program left out.
 
+use crate::outcome::not_run;
 use crate::sandbox::Sandbox;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,18 +24,18 @@ const CHECKERS: [(&str, &[&str]); 2] =
 
 #[test]
 fn pages_are_sound() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
+    let pages: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(pages.len() > 40 && pages.contains(&path("harness.1")), "{pages:?}");
     let mut checked = Vec::new();
     for (program, args) in CHECKERS {
-        for page in PAGES {
-            let Ok(output) = Command::new(program).args(args).arg(path(page)).output() else { continue };
-            let said = [output.stdout, output.stderr].concat();
-            assert!(said.is_empty(), "{program} {page}:\n{}", String::from_utf8_lossy(&said));
-            checked.push(program);
-        }
+        let Ok(output) = Command::new(program).args(args).args(&pages).output() else { continue };
+        let said = [output.stdout, output.stderr].concat();
+        assert!(said.is_empty(), "{program}:\n{}", String::from_utf8_lossy(&said));
+        checked.push(program);
     }
     if checked.is_empty() {
-        let mut stderr = std::io::stderr();
-        std::io::Write::write_all(&mut stderr, b"not run: neither mandoc nor groff is here\n").unwrap();
+        not_run("man::pages_are_sound", "neither mandoc nor groff is here");
     }
 }
 
@@ -81,4 +83,42 @@ fn every_file_that_init_makes_is_in_the_manual() {
             assert!(page.contains(name), "{folder}/{line}");
         }
     }
+}
+
+/// The page of each command is made from its help; `UPDATE_MAN=1 cargo test --test it man` writes them anew.
+#[test]
+fn the_pages_of_commands_are_fresh() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
+    let fresh: BTreeMap<String, String> = director_harness::commands::manual_pages()
+        .into_iter()
+        .map(|(name, text)| (format!("harness-{name}.1"), text))
+        .collect();
+    let there: BTreeSet<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !PAGES.contains(&name.as_str()))
+        .collect();
+    if std::env::var_os("UPDATE_MAN").is_some() {
+        there.iter().for_each(|name| std::fs::remove_file(folder.join(name)).unwrap());
+        fresh.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).unwrap());
+        return;
+    }
+    let stale: Vec<&String> = fresh
+        .iter()
+        .filter(|(name, text)| std::fs::read_to_string(folder.join(name)).ok().as_ref() != Some(*text))
+        .map(|(name, _)| name)
+        .chain(there.iter().filter(|name| !fresh.contains_key(*name)))
+        .collect();
+    assert!(stale.is_empty(), "stale in man/: {stale:?}; UPDATE_MAN=1 cargo test --test it man writes them");
+}
+
+#[test]
+fn a_page_is_printed() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.start(&["man", "approvals", "approve"]).finish().take_stdout();
+    assert!(page.contains(".SH EXAMPLES") && page.contains(".TH HARNESS-APPROVALS-APPROVE"), "{page}");
+    let main = sandbox.start(&["man"]).finish().take_stdout();
+    assert_eq!(main, std::fs::read_to_string(path("harness.1")).unwrap());
+    let error = sandbox.run(["man", "statsu"]).status(2).parts().2;
+    assert!(error.contains("did you mean `harness man stats`?"), "{error}");
 }

@@ -25,12 +25,12 @@ fn its_status_is_whole() {
         Gate: enabled (open)   Last pulse: never
         Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  STATE     MAIL  LAST RUN  NEXT     DAY'S BUDGET
-        business    has mail     2  never     by hand  ░░░░░░   0%
-        management  idle         0  never     by hand  ░░░░░░   0%
-        marketing   idle         0  never     by hand  ░░░░░░   0%
-        rd          has mail     1  never     by hand  ░░░░░░   0%
-        technology  idle         0  never     by hand  ░░░░░░   0%
+        DEPARTMENT  STATE     MAIL  BOARD  LAST RUN  NEXT     DAY'S BUDGET
+        business    has mail     2  -      never     by hand  ░░░░░░   0%
+        management  idle         0  -      never     by hand  ░░░░░░   0%
+        marketing   idle         0  -      never     by hand  ░░░░░░   0%
+        rd          has mail     1  -      never     by hand  ░░░░░░   0%
+        technology  idle         0  -      never     by hand  ░░░░░░   0%
         ",
     );
 }

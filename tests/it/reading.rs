@@ -225,8 +225,8 @@ fn a_newer_gate_is_closed() {
         Gate: tripped (closed)   Last pulse: never
         Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  STATE  MAIL  LAST RUN  NEXT     DAY'S BUDGET
-        rd          idle      0  never     by hand  ░░░░░░   0%
+        DEPARTMENT  STATE  MAIL  BOARD  LAST RUN  NEXT     DAY'S BUDGET
+        rd          idle      0  -      never     by hand  ░░░░░░   0%
         ",
     );
     let run = run.then().run(["gate", "enable"]).status(1);

@@ -42,9 +42,9 @@ fn what_needs_the_human_comes_first() {
         Gate: tripped (closed)   Last pulse: never
         Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%
 
-        DEPARTMENT  STATE         MAIL  LAST RUN  NEXT     DAY'S BUDGET
-        ops         not accepted     0  never     by hand  ░░░░░░   0%
-        rd          not accepted     1  never     by hand  ░░░░░░   0%
+        DEPARTMENT  STATE         MAIL  BOARD  LAST RUN  NEXT     DAY'S BUDGET
+        ops         not accepted     0  -      never     by hand  ░░░░░░   0%
+        rd          not accepted     1  -      never     by hand  ░░░░░░   0%
         ",
     );
 }

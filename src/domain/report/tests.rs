@@ -20,6 +20,7 @@ fn facts(departments: Vec<DeptFacts>) -> Facts {
         needs: Vec::new(),
         cap_usd: Some(1.0),
         from_user: BTreeMap::from([("rd".to_string(), 2)]),
+        directives: Vec::new(),
     }
 }
 
@@ -41,9 +42,17 @@ fn dept(name: &str, usd: &[(&str, f64)]) -> DeptFacts {
 #[test]
 fn an_empty_organisation_has_a_page_without_charts() {
     let page = lay_out_page(&Facts { from_user: BTreeMap::new(), ..facts(Vec::new()) });
-    for figure in
-        [&page.spend, &page.runs, &page.outcomes, &page.decisions, &page.hours, &page.flow, &page.refusals]
-    {
+    for figure in [
+        &page.spend,
+        &page.runs,
+        &page.outcomes,
+        &page.decisions,
+        &page.hours,
+        &page.flow,
+        &page.refusals,
+        &page.board,
+        &page.directives,
+    ] {
         let drawn = figure.columns.is_some()
             || figure.bars.is_some()
             || figure.strip.is_some()
@@ -75,6 +84,43 @@ fn departments_past_the_colours_share_one() {
     let of_day: Vec<_> = chart.marks.iter().filter(|mark| mark.title.starts_with("2026-11-17")).collect();
     assert_eq!(of_day.len(), 8);
     assert!(of_day[7].title.ends_with("others: $23.00"), "{}", of_day[7].title);
+}
+
+#[test]
+fn directives_and_tasks_are_drawn() {
+    let mut rd = dept("rd", &[]);
+    let task = |status: &'static str| TaskFacts {
+        id: "t-1".into(),
+        title: "Ask ten users".into(),
+        status,
+        priority: "high",
+        owner: None,
+        due: Some(at("2026-11-17T00:00:00Z")),
+        created: at("2026-11-16T00:00:00Z"),
+    };
+    rd.tasks = vec![task("inbox"), task("review")];
+    let mut facts = facts(vec![rd]);
+    let open = DirectiveFacts {
+        id: "d-1".into(),
+        title: "Digest".into(),
+        status: "open".into(),
+        priority: "high".into(),
+        deadline: None,
+        from: at("2026-11-10T00:00:00Z"),
+        to: None,
+        usd: 1.0,
+        projects: 1,
+    };
+    let ended =
+        DirectiveFacts { status: "completed".into(), to: Some(at("2026-11-12T00:00:00Z")), ..open.clone() };
+    facts.directives = vec![open, ended];
+    let page = lay_out_page(&facts);
+    let strip = page.directives.strip.unwrap();
+    assert_eq!(strip.rows.iter().map(|row| row.marks.len()).sum::<usize>(), 2);
+    assert!(strip.rows[0].marks[0].w > strip.rows[1].marks[0].w);
+    assert_eq!(page.board.bars.unwrap().bars[0].marks.len(), 2);
+    assert_eq!((page.tasks.rows.len(), page.tasks.rows[0][0].text.as_str()), (2, "in review"));
+    assert_eq!(page.tasks.rows[0][5].class, "bad", "it is late");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::{DeptView, FAILING, LiveRun, Need, Surveyor, shell_word};
 use crate::domain::id::Dept;
 use crate::domain::request::{Request, RequestKind, RequestStatus};
 use crate::domain::stats::is_bad;
+use crate::domain::task::TaskStatus;
 use crate::domain::text::one_line;
 use crate::domain::time::parse_rfc3339;
 use crate::run::stop::led_runs;
@@ -26,6 +27,7 @@ pub fn unseen(dept: &Dept) -> DeptView {
         waiting: 0,
         last: Vec::new(),
         live: Vec::new(),
+        board: [0; 3],
         auto_loop: false,
         interval_s: 0,
         spent: Vec::new(),
@@ -47,6 +49,7 @@ pub fn look(surveyor: &Surveyor<'_>, department: &Department) -> (DeptView, Vec<
     look.holds();
     look.requests();
     look.quarantine();
+    look.board();
     look.runs();
     look.config();
     (look.view, look.needs)
@@ -150,6 +153,29 @@ impl Look<'_> {
             let path = self.department.dir.join(".harness/quarantine").display().to_string();
             let what = format!("{} set aside in quarantine", self.view.quarantined);
             self.need(what, format!("ls {}", shell_word(&path)));
+        }
+    }
+
+    fn board(&mut self) {
+        let dept = self.department.dept.clone();
+        match self.department.open_tasks() {
+            Ok((tasks, unreadable)) => {
+                for task in tasks {
+                    match task.status {
+                        TaskStatus::Inbox => self.view.board[0] += 1,
+                        TaskStatus::InProgress => self.view.board[1] += 1,
+                        TaskStatus::Review => self.view.board[2] += 1,
+                        TaskStatus::Done => {}
+                    }
+                }
+                for file in unreadable {
+                    let what = format!("{} is no task: {}", file.file, file.why);
+                    self.need(what, format!("harness task list {dept}"));
+                }
+            }
+            Err(error) => {
+                self.need(error.to_string(), format!("harness task list {dept}"));
+            }
         }
     }
 
