@@ -162,9 +162,17 @@ fn no_answer_has_an_effect_outside_the_charter() {
 /// Everything that no answer may change, by path.
 fn governed(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
     let own = [
-        "outbox/", "inbox/", "archive/", "approvals/", "questions/", "escalations/", "memory/", ".harness/",
+        "outbox/",
+        "inbox/",
+        "archive/",
+        "approvals/",
+        "questions/",
+        "escalations/",
+        "memory/",
+        ".harness/",
         // The board and the roster are a director's to change, by their own rules; the oracle holds those.
-        "tasks/", "agents/",
+        "tasks/",
+        "agents/",
     ];
     let may_change = |path: &str| {
         let (folder, rest) = path.split_once('/').unwrap_or((path, ""));

@@ -143,7 +143,10 @@ fn a_replaced_file_gets_its_old_text_back() {
     let memory = sandbox.read("org-rd/memory/MEMORY.md");
     let run = sandbox.run(["run-director", "rd", "--role", "summarizer", "--engine", "played"]);
     let sandbox = run.any_stdout().any_stderr().then();
-    assert!(sandbox.read("org-rd/memory/MEMORY.md").ends_with("\n---\n- new\n"), "replaced, under its own head");
+    assert!(
+        sandbox.read("org-rd/memory/MEMORY.md").ends_with("\n---\n- new\n"),
+        "replaced, under its own head"
+    );
     let run = last_run(&sandbox, "rd");
     let sandbox = undo(sandbox, &run).any_stdout().then();
     assert_eq!(sandbox.read("org-rd/memory/MEMORY.md"), memory);
