@@ -7,8 +7,9 @@
 use super::tree::Tree;
 
 /// `#` a digit, `@` a small letter or digit, `~` a letter; the rest as it is. The longest first.
-const PATTERNS: [(&str, &str); 7] = [
+const PATTERNS: [(&str, &str); 8] = [
     ("@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@", "HASH"),
+    ("~-########-######-@@@@@@/##/", "STEP/"),
     ("~-########-######-@@@@@@/#/", "STEP/"),
     ("####-##-##T##:##:##Z", "TIME"),
     ("~-########-######-@@@@@@", "ID"),
@@ -89,6 +90,7 @@ fn ids_and_times_are_left_out() {
     let check = |text: &str, expected: &str| assert_eq!(plain(text), expected);
     check("ref: m-20261118-004201-7f3k2q.", "ref: ID.");
     check("## 20261118T004201Z Go (r-20261118-004201-1x934c/2/0)", "## TS Go (STEP/0)");
+    check("(r-20261118-004201-1x934c/10/0)", "(STEP/0)");
     check("at 2026-11-18T00:42:01Z", "at TIME");
     check("archive/inbox/2026-11/x.md", "archive/inbox/MONTH/x.md");
     check("memory/2026-11-18.md", "memory/DATE.md");

@@ -22,6 +22,10 @@ pub struct Proof {
     with_receiver: Facts,
 }
 
+/// The department that gets the messages, and how often it may have to run until it has done all it can.
+const RECEIVER: &str = "run-loop management --engine rules";
+const RECEIVER_ROUNDS: u64 = 8;
+
 /// The seed of a run that recovers and dies itself.
 pub const AGAIN: u64 = 50;
 
@@ -36,9 +40,13 @@ impl Proof {
         let alone = facts(&stage.start, &stage.tree());
         let faults = books::faults(&stage.tree());
         assert!(faults.is_empty(), "without a mishap: {faults:#?}");
-        stage.play(Call::of("run-loop management --engine rules", 1));
-        let with_receiver = facts(&stage.start, &stage.tree());
-        let mut proof = Proof { stage, operations: Vec::new(), alone, with_receiver };
+        let mut proof = Proof { stage, operations: Vec::new(), with_receiver: alone.clone(), alone };
+        // What the script asks for is more than the receiver's playbook covers, and no test lets it act there.
+        if story == Story::Rules {
+            let problems = proof.receive(1);
+            assert!(problems.is_empty(), "without a mishap: {problems:#?}");
+            proof.with_receiver = facts(&proof.stage.start, &proof.stage.tree());
+        }
         proof.trace();
         proof
     }
@@ -74,7 +82,7 @@ impl Proof {
         let dead = self.stage.tree();
         let mut problems = match between {
             Between::Nobody => self.recover_twice(),
-            Between::Receiver => self.run("run-loop management --engine rules", 30),
+            Between::Receiver => self.run(RECEIVER, 30),
         };
         problems.extend(self.finish(between));
         problems.extend(self.compare(&dead, between));
@@ -115,9 +123,24 @@ impl Proof {
         let line = format!("run-loop business --engine {}", self.stage.story.engine());
         let mut problems = self.run(&line, 40);
         if between == Between::Receiver {
-            problems.extend(self.run("run-loop management --engine rules", 41));
+            problems.extend(self.receive(41));
         }
         problems
+    }
+
+    /// The receiver runs until its board stands still too: agents work between its runs, so a run that the mishap let
+    /// it have early would else be a run more than the clean story has.
+    fn receive(&self, seed: u64) -> Problems {
+        let mut before = self.stage.tree();
+        for round in 0..RECEIVER_ROUNDS {
+            let problems = self.run(RECEIVER, seed + round);
+            let after = self.stage.tree();
+            if !problems.is_empty() || facts(&before, &after).is_empty() {
+                return problems;
+            }
+            before = after;
+        }
+        vec![format!("{RECEIVER}: not quiet after {RECEIVER_ROUNDS} runs")]
     }
 
     /// A call that has to succeed.
