@@ -9,9 +9,12 @@ use super::write::TEMPORARY;
 use serde::{Deserialize, Serialize};
 
 /// Where a run writes.
-const FOLDERS: [&str; 13] = [
+const FOLDERS: [&str; 18] = [
     "inbox",
     "outbox",
+    "tasks",
+    "agents",
+    "schedules",
     "approvals",
     "questions",
     "escalations",
@@ -20,6 +23,8 @@ const FOLDERS: [&str; 13] = [
     ".harness/journal",
     ".harness/jobs",
     ".harness/director-runs",
+    ".harness/asked",
+    ".harness/uncommitted",
     ".harness/quarantine",
     "archive/inbox",
     "archive/memory",
@@ -54,8 +59,12 @@ pub fn remove_temporary(org: &Org, department: &Department) -> Result<()> {
             remove_in(&dir, dept)?;
         }
     }
-    if let Some(projects) = org.own.find("projects")? {
-        remove_in(&projects, dept)?;
+    // A run that trips the gate or moves a project on writes among the organisation's own files.
+    remove_in(&org.own, dept)?;
+    for folder in ["projects", "directives"] {
+        if let Some(dir) = org.own.find(folder)? {
+            remove_in(&dir, dept)?;
+        }
     }
     for name in org.departments()?.departments {
         if let Some(other) = org.department(&name)?

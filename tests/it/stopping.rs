@@ -204,3 +204,37 @@ fn logs_follow_a_run_to_its_end() {
     logs.finish().stdout("First I look at it.\nDONE\n");
     sandbox.run(["logs", "business"]).stdout("First I look at it.\nDONE\n");
 }
+
+#[test]
+fn what_a_dead_run_was_writing_is_removed_wherever_that_was() {
+    let (sandbox, running, _) = hanging();
+    let run = active(&sandbox)["run"].as_str().unwrap().to_owned();
+    running.signal(Signal::KILL);
+    running.finish().status(137).any_stdout().any_stderr();
+    let mut left = Vec::new();
+    for folder in [
+        "org-business",
+        "org-business/tasks",
+        "org-business/agents",
+        "org-business/schedules",
+        "org-business/outbox",
+        "org-business/memory",
+        "org-business/.harness",
+        "org-business/.harness/asked",
+        "org-business/.harness/director-runs",
+        "org-rd/inbox",
+        ".harness",
+        ".harness/projects",
+        ".harness/directives",
+    ] {
+        let path = format!("{folder}/.tmp.{run}.business.7.1");
+        crate::sandbox::write(&sandbox.root().join(&path), b"half");
+        left.push(path);
+    }
+    let of_another = ".harness/.tmp.r-20261118-004201-aaaaaa.rd.7.1";
+    crate::sandbox::write(&sandbox.root().join(of_another), b"half");
+    sandbox.clone().run(["recover", "business"]).any_stderr().stdout("business: recovered.\n");
+    left.retain(|path| sandbox.exists(path));
+    assert_eq!(left, Vec::<String>::new());
+    assert!(sandbox.exists(of_another), "rd may be at work");
+}
