@@ -9,6 +9,7 @@
 )]
 
 use crate::domain::time::{Time, parse_rfc3339};
+use crate::domain::zone::Zone;
 use crate::store::breakage::Breakage;
 use crate::store::disk::{Disk, Mishap, Plan};
 use std::cell::Cell;
@@ -101,10 +102,10 @@ impl Ctx {
 
     /// The name of this machine's zone in the tz database; UTC where it can't be told.
     pub fn timezone(&self) -> String {
-        let is_zone = |name: &str| name.parse::<chrono_tz::Tz>().is_ok();
         let named = self.variable("TZ").map(|name| name.trim_start_matches(':').to_string());
-        let found = named.filter(|name| is_zone(name)).or_else(|| iana_time_zone::get_timezone().ok());
-        found.filter(|name| is_zone(name)).unwrap_or_else(|| "UTC".to_string())
+        let found =
+            named.filter(|name| Zone::find(name).is_some()).or_else(|| iana_time_zone::get_timezone().ok());
+        found.filter(|name| Zone::find(name).is_some()).unwrap_or_else(|| "UTC".to_string())
     }
 
     /// The organisation's root where no `--root` and no HARNESS_ROOT say otherwise.

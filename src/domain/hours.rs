@@ -4,8 +4,8 @@
 //! means every day. No zone means the machine's own.
 
 use super::time::Time;
+use super::zone::Zone;
 use chrono::{DateTime, Datelike, Local, TimeDelta, TimeZone, Timelike, Weekday};
-use chrono_tz::Tz;
 
 const DAYS: [(&str, Weekday); 7] = [
     ("mon", Weekday::Mon),
@@ -27,7 +27,7 @@ pub struct Hours {
     /// Minutes since midnight; the end of a day is 1440.
     from: u32,
     to: u32,
-    zone: Option<Tz>,
+    zone: Option<Zone>,
 }
 
 /// Reads hours; the fault continues a sentence that names the key.
@@ -58,8 +58,8 @@ pub fn parse_hours(text: &str) -> Result<Hours, String> {
 }
 
 /// A zone by its name in the tz database.
-pub fn parse_zone(name: &str) -> Result<Tz, String> {
-    name.parse().map_err(|_| {
+pub fn parse_zone(name: &str) -> Result<Zone, String> {
+    Zone::find(name).ok_or_else(|| {
         let shown = super::text::one_line(name, 60);
         format!("names the zone `{shown}`, which is not in the tz database; such as Europe/Berlin or UTC")
     })
@@ -94,8 +94,8 @@ fn parse_days(text: &str) -> Option<[bool; 7]> {
 
 impl Hours {
     pub fn is_open(&self, now: Time) -> bool {
-        match self.zone {
-            Some(zone) => self.is_open_at(&now.with_timezone(&zone)),
+        match &self.zone {
+            Some(zone) => self.is_open_at(&now.with_timezone(zone)),
             None => self.is_open_at(&now.with_timezone(&Local)),
         }
     }

@@ -58,3 +58,4 @@ pub mod verdict;
 pub mod wake;
 pub mod week;
 pub mod why;
+pub mod zone;

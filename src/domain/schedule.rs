@@ -10,8 +10,8 @@ mod due;
 use super::hours::parse_zone;
 use super::message::Provenance;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
+use super::zone::Zone;
 use chrono::{MappedLocalTime, NaiveDateTime, TimeDelta, TimeZone, Utc};
-use chrono_tz::Tz;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub struct Schedule {
     pub file: ScheduleFile,
     pub created: Time,
     when: When,
-    zone: Tz,
+    zone: Zone,
 }
 
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl Schedule {
         }
         let when = match (&file.cron, &file.at) {
             (Some(cron), None) => parse_cron(cron)?,
-            (None, Some(at)) => When::Once(parse_at(at, zone)?),
+            (None, Some(at)) => When::Once(parse_at(at, &zone)?),
             _ => return Err("either `cron` or `at` is needed, and not both".to_string()),
         };
         let schedule = Schedule { file, created, when, zone };
@@ -146,7 +146,7 @@ impl Schedule {
         wall -= TimeDelta::seconds(1);
         for _ in 0..TRIES {
             wall = cron.find_next_occurrence(&wall, false).ok()?;
-            let slot = resolve(wall.naive_utc(), self.zone)?;
+            let slot = resolve(wall.naive_utc(), &self.zone)?;
             if slot > after {
                 return Some(slot);
             }
@@ -156,7 +156,7 @@ impl Schedule {
 }
 
 /// The moment at which a wall clock shows a time: the first of two, or the end of the gap it falls into.
-fn resolve(wall: NaiveDateTime, zone: Tz) -> Option<Time> {
+fn resolve(wall: NaiveDateTime, zone: &Zone) -> Option<Time> {
     for minute in 0..=GAP_MINUTES {
         let shown = wall.checked_add_signed(TimeDelta::try_minutes(minute)?)?;
         match zone.from_local_datetime(&shown) {
@@ -184,7 +184,7 @@ fn parse_cron(text: &str) -> Result<When, String> {
 }
 
 /// RFC 3339, or a wall-clock time in the schedule's zone.
-fn parse_at(text: &str, zone: Tz) -> Result<Time, String> {
+fn parse_at(text: &str, zone: &Zone) -> Result<Time, String> {
     if let Some(at) = parse_rfc3339(text) {
         return Ok(at);
     }
