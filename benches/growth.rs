@@ -156,7 +156,7 @@ fn add_rows(report: &mut Report, stages: &Stages) {
     let Stages { command, measure, none, few, many, archived } = stages;
     let length_goal = match measure {
         Measure::Instructions => LENGTH_GOAL,
-        Measure::SystemCalls | Measure::ResidentKb => 1.0,
+        _ => 1.0,
     };
     for (what, floor, found, goal) in [
         ("0 → 100,000 records", none, many, HISTORY_GOAL),

@@ -24,6 +24,9 @@ const FEW: usize = 10;
 const MANY: usize = 1_000;
 const RECORDS: usize = 10_000;
 const STATS: u64 = 10;
+const HOUR_DEPTS: usize = 100;
+const HOUR_TICKS: usize = 60;
+const HOUR_BYTES: u64 = 4096;
 const RESIDENT_KB: u64 = 12 * 1024;
 
 fn main() -> Result<ExitCode> {
@@ -37,6 +40,7 @@ fn main() -> Result<ExitCode> {
     measure_few(&few, &mut report)?;
     measure_many(&Quiet::new(MANY)?, &walk, &mut report)?;
     measure_growth(&few, &mut report)?;
+    measure_hour(&Quiet::new(HOUR_DEPTS)?, &mut report)?;
     print!("{report}");
     Ok(if report.count("failed") == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -199,6 +203,38 @@ fn measure_growth(few: &Quiet, report: &mut Report) -> Result<()> {
         report.add(Row { name, measure, floor, found, goal });
     }
     Ok(())
+}
+
+/// What an hour of ticks starts and writes in all.
+fn measure_hour(quiet: &Quiet, report: &mut Report) -> Result<()> {
+    let meter = Meter::new();
+    let traces = (0..HOUR_TICKS).map(|_| meter.trace(&quiet.tick())).collect::<Result<Vec<_>>>()?;
+    let summed = |count: &dyn Fn(&str) -> u64| -> Measured {
+        traces.iter().map(|trace| trace.as_ref().map(|trace| count(trace)).map_err(Clone::clone)).sum()
+    };
+    let started = summed(&|trace| trace.lines().filter(|line| line.contains("execve(")).count() as u64);
+    let written = summed(&|trace| trace.lines().filter_map(written_bytes).sum());
+    let rows = [
+        ("processes, each tick itself", Measure::SystemCalls, HOUR_TICKS as u64, started),
+        (
+            "bytes written, and 1 allowed for the ratio",
+            Measure::SystemCalls,
+            HOUR_BYTES,
+            written.map(|bytes| bytes + 1),
+        ),
+    ];
+    for (what, measure, floor, found) in rows {
+        let name = format!("60 ticks over 100 departments: {what}");
+        report.add(Row { name, measure, floor: Ok(floor), found, goal: 1.0 });
+    }
+    Ok(())
+}
+
+/// What a call of the write family says that it wrote.
+fn written_bytes(line: &str) -> Option<u64> {
+    let writes = ["write(", "writev(", "pwrite64(", "copy_file_range(", "sendfile("];
+    let (_, result) = line.rsplit_once(" = ").filter(|_| writes.iter().any(|call| line.contains(call)))?;
+    result.split_whitespace().next()?.parse().ok()
 }
 
 /// Records of runs and their lines in the ledger.

@@ -1,6 +1,6 @@
-//! Counts what a command costs: its instructions by callgrind, its system calls by strace.
+//! Measures what a command costs: its instructions by callgrind, its system calls by strace, the median of its time.
 //!
-//! Both are counts and not times: the same on a busy machine as on an idle one. The command gets an environment that
+//! The first two are counts: the same on a busy machine as on an idle one. The command gets an environment that
 //! holds HOME and nothing else. A tool that isn't there gives `not run` and why; a command that fails is an error,
 //! because the cost of failing says nothing.
 
@@ -18,7 +18,12 @@ pub enum Measure {
     SystemCalls,
     /// The most memory that was resident, in kilobytes, by GNU time.
     ResidentKb,
+    /// The median of many runs, in microseconds.
+    Microseconds,
 }
+
+/// How often a command is run for its median.
+const RUNS: usize = 41;
 
 impl Measure {
     pub fn name(self) -> &'static str {
@@ -26,6 +31,7 @@ impl Measure {
             Measure::Instructions => "instructions",
             Measure::SystemCalls => "system calls",
             Measure::ResidentKb => "kilobytes",
+            Measure::Microseconds => "microseconds",
         }
     }
 
@@ -34,6 +40,7 @@ impl Measure {
             Measure::Instructions => "valgrind",
             Measure::SystemCalls => "strace",
             Measure::ResidentKb => "time",
+            Measure::Microseconds => "true",
         }
     }
 }
@@ -60,6 +67,9 @@ impl Meter {
 
     pub fn count(&self, call: &Call, measure: Measure) -> Result<Measured> {
         self.output(call)?;
+        if measure == Measure::Microseconds {
+            return self.median(call).map(Ok);
+        }
         let Some(tool) = find_program(measure.tool()) else {
             return Ok(Err(format!("{} is not installed", measure.tool())));
         };
@@ -69,7 +79,9 @@ impl Meter {
                 .args(["--tool=callgrind", "--quiet"])
                 .arg(format!("--callgrind-out-file={}", self.scratch.display())),
             Measure::SystemCalls => command.arg("-f").arg("-o").arg(&self.scratch),
-            Measure::ResidentKb => command.args(["-f", "%M", "-o"]).arg(&self.scratch),
+            Measure::ResidentKb | Measure::Microseconds => {
+                command.args(["-f", "%M", "-o"]).arg(&self.scratch)
+            }
         };
         let output = command.arg(&call.program).args(&call.arguments).output()?;
         if !output.status.success() {
@@ -79,7 +91,7 @@ impl Meter {
         let count = match measure {
             Measure::Instructions => parse_instructions(&text),
             Measure::SystemCalls => Some(count_system_calls(&text)),
-            Measure::ResidentKb => text.trim().parse().ok(),
+            Measure::ResidentKb | Measure::Microseconds => text.trim().parse().ok(),
         };
         Ok(count.ok_or_else(|| format!("{} printed no count", measure.tool())))
     }
@@ -90,6 +102,17 @@ impl Meter {
             Ok(_) => Ok(std::fs::read_to_string(&self.scratch).context("read what strace wrote")?),
             Err(why) => Err(why),
         })
+    }
+
+    fn median(&self, call: &Call) -> Result<u64> {
+        let mut times = Vec::new();
+        for _ in 0..RUNS {
+            let start = std::time::Instant::now();
+            self.output(call)?;
+            times.push(start.elapsed().as_micros() as u64);
+        }
+        times.sort_unstable();
+        Ok(times[RUNS / 2])
     }
 
     /// What the command prints, by itself.
