@@ -75,6 +75,7 @@ Trust it:
   commit        Commit what was written in a department
   undo          Take back what a run changed
   replay        Judge a run's answers by the rules of today
+  simulate      Rehearse days of the whole organisation
   rehearse      Run fixtures as tests of a department
   archive       Move what is old to the archive folders
   prune         Pack old run records into a file for each month

@@ -56,7 +56,7 @@ pub fn run(args: &DemoArgs, app: &App<'_>) -> Result<Answer> {
     let mut told = Story { app, sent: 0, steps: 0 };
     for round in 1..=ROUNDS {
         if !run_round(&demo, &mut told, round)? {
-            let page = super::report::write(&demo, &root.join("report.html"))?;
+            let page = super::report::write(&demo, &root.join("report.html"), "14d")?;
             return Ok(ending(&root, &id, &told, round - 1, &page));
         }
     }

@@ -47,6 +47,7 @@ mod schema;
 mod send;
 mod service;
 mod service_status;
+mod simulate;
 mod stalled;
 mod stats;
 mod status;
@@ -122,6 +123,7 @@ pub enum Command {
     Undo(undo::UndoArgs),
     Replay(replay::ReplayArgs),
     Rehearse(rehearse::RehearseArgs),
+    Simulate(simulate::SimulateArgs),
     Archive(archive::ArchiveArgs),
     Prune(archive::PruneArgs),
     Export(carry::ExportArgs),
@@ -178,6 +180,7 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Archive(args)) => archive::archive(args, app),
         Some(Command::Prune(args)) => archive::prune(args, app),
         Some(Command::Rehearse(args)) => rehearse::run(args, app),
+        Some(Command::Simulate(args)) => simulate::run(args, app),
         Some(Command::Undo(args)) => undo::run(args, app),
         Some(Command::Commit(args)) => commit::run(args, app),
         Some(Command::Recover(args)) => recover::run(args, app),

@@ -46,8 +46,8 @@ pub fn run(args: &ReportArgs, app: &App<'_>) -> Result<Answer> {
 }
 
 /// Writes the page of an organisation into a file, and says where it is.
-pub fn write(app: &App<'_>, path: &Path) -> Result<PathBuf> {
-    let page = make(app, "14d")?;
+pub fn write(app: &App<'_>, path: &Path, since: &str) -> Result<PathBuf> {
+    let page = make(app, since)?;
     Ok(write_page(path, &page, &app.ctx.disk())?)
 }
 

@@ -125,18 +125,28 @@ pub struct Letter<'a> {
 
 /// Sends a letter as `harness send` would, and gives its id back.
 pub fn send(app: &App<'_>, letter: &Letter<'_>) -> Result<String> {
-    let args = SendArgs {
-        to: vec![letter.to.to_string()],
-        kind: letter.kind.to_string(),
-        subject: letter.subject.to_string(),
-        body: letter.body.to_string(),
-        amount_usd: None,
-        project: None,
-        directive: None,
-        reference: None,
-        dry_run: false,
-    };
-    Ok(run(&args, app)?.text.trim().to_string())
+    Ok(run(&letter.to_args(), app)?.text.trim().to_string())
+}
+
+/// Whether a letter could be sent. Nothing is.
+pub fn check_letter(app: &App<'_>, letter: &Letter<'_>) -> Result<()> {
+    run(&SendArgs { dry_run: true, ..letter.to_args() }, app).map(|_| ())
+}
+
+impl Letter<'_> {
+    fn to_args(&self) -> SendArgs {
+        SendArgs {
+            to: vec![self.to.to_string()],
+            kind: self.kind.to_string(),
+            subject: self.subject.to_string(),
+            body: self.body.to_string(),
+            amount_usd: None,
+            project: None,
+            directive: None,
+            reference: None,
+            dry_run: false,
+        }
+    }
 }
 
 fn usage(message: String) -> CommandError {

@@ -4,6 +4,7 @@ use super::app::{App, Result};
 use crate::domain::request::{RequestKind, RequestStatus};
 use crate::domain::stats::{Day, Stats, Tally, render_csv, share};
 use crate::domain::time::{Time, parse_rfc3339, parse_since, render_rfc3339, render_span};
+use crate::domain::wake::Wake;
 use crate::error::{CommandError, Kind};
 use crate::store::org::Department;
 use crate::ui::bar::render_bar;
@@ -11,7 +12,7 @@ use crate::ui::table::{Align, Cell, render_columns};
 use crate::ui::wrap::render_wrapped;
 use crate::ui::{Answer, bold, faint};
 use chrono::NaiveDate;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Days that are shown where nobody said since when.
@@ -83,14 +84,15 @@ pub type Counted = Vec<(String, Stats)>;
 /// Counts each department. One that can't be read is named, and hides no other.
 pub fn count(app: &App<'_>, only: Option<&str>, since: Time) -> Result<(Counted, Vec<String>)> {
     let org = app.org()?;
+    let wake = org.wake();
     if let Some(name) = only {
         let department = app.department(&org, name)?;
-        return Ok((vec![(name.to_string(), count_one(app, &department, since)?)], Vec::new()));
+        return Ok((vec![(name.to_string(), count_one(app, &wake, &department, since)?)], Vec::new()));
     }
     let (mut counted, mut warnings) = (Vec::new(), Vec::new());
     for dept in org.departments()?.departments {
         let Some(department) = org.department(&dept)? else { continue };
-        match count_one(app, &department, since) {
+        match count_one(app, &wake, &department, since) {
             Ok(stats) => counted.push((dept.to_string(), stats)),
             Err(error) => warnings.push(format!("{dept} is not counted: {}", error.cause)),
         }
@@ -98,9 +100,13 @@ pub fn count(app: &App<'_>, only: Option<&str>, since: Time) -> Result<(Counted,
     Ok((counted, warnings))
 }
 
-fn count_one(app: &App<'_>, department: &Department, since: Time) -> Result<Stats> {
+fn count_one(app: &App<'_>, wake: &Wake, department: &Department, since: Time) -> Result<Stats> {
     let mut stats = Stats::default();
     department.fold_ledger(since, &mut |line| stats.take(line, since))?;
+    if let Some(entry) = wake.departments.get(department.dept.as_str()) {
+        let interval = department.config()?.auto_interval_seconds;
+        stats.take_saved(&entry.calls_saved_by_day(interval, app.ctx.now()), since);
+    }
     let key = app.key()?;
     for request in department.requests(RequestKind::Approval, &key)?.requests {
         let waits = &mut stats.waits;
@@ -122,6 +128,14 @@ fn count_one(app: &App<'_>, department: &Department, since: Time) -> Result<Stat
     Ok(stats)
 }
 
+/// The numbers of a whole organisation since a moment, for people and for scripts.
+pub fn summary(app: &App<'_>, heading: &str, since: Time) -> Result<(String, Value, Vec<String>)> {
+    let (departments, warnings) = count(app, None, since)?;
+    let mut total = Stats::default();
+    departments.iter().for_each(|(_, stats)| total.merge(stats));
+    Ok((render(&bold(heading), &total, usize::MAX, app.ui.width()), total.to_json(), warnings))
+}
+
 fn heading(departments: &[(String, Stats)], args: &StatsArgs) -> String {
     let of = match (&args.dept, departments.len()) {
         (Some(dept), _) => dept.clone(),
@@ -135,7 +149,7 @@ fn heading(departments: &[(String, Stats)], args: &StatsArgs) -> String {
 
 fn render(heading: &str, stats: &Stats, days: usize, columns: usize) -> String {
     let mut text = format!("{heading}\n\n");
-    if stats.runs == 0 && stats.steps_total() == 0 {
+    if stats.runs == 0 && stats.steps_total() == 0 && stats.calls_saved == 0 {
         text.push_str("No runs yet.\n");
         return text;
     }

@@ -115,7 +115,19 @@ pub fn pulse_once(
     }
     // Looking harms nobody; what follows is not for engines and what they start.
     app.require_human("tick")?;
-    Ok(tick.act(&seen, &mut Shift { app, org, jobs })?)
+    Ok(tick.act(&seen, &mut Shift { app, org, places: Places::Beside(jobs), engines: &[] })?)
+}
+
+/// One pulse over every department by these engines, each run in this very process, one after the other: for a clock
+/// that is set by hand, which no other process knows.
+pub fn pulse_here(app: &App<'_>, org: &Org, engines: &[String]) -> Result<Vec<Report>> {
+    let pulse = org.touch_alive()?;
+    let depts = org.departments()?.departments;
+    let key = || app.key().ok();
+    let tick = Tick { eye: Eye { org, now: app.ctx.now(), pulse, key: &key, outer: OnceCell::new() }, depts };
+    let reports = tick.act(&tick.look()?, &mut Shift { app, org, places: Places::Here, engines })?;
+    escalate_stalled(app, org, &reports);
+    Ok(reports)
 }
 
 fn departments(args: &TickArgs, app: &App<'_>, org: &Org) -> Result<Vec<Dept>> {
@@ -180,11 +192,21 @@ fn to_json(report: &Report) -> Value {
     row
 }
 
-/// Runs departments: one in this very process, several each in a process of its own, side by side.
+/// Where departments are run.
+enum Places {
+    /// One in this very process, several each in a process of its own, so many side by side.
+    Beside(usize),
+    /// In this very process, one after the other.
+    Here,
+}
+
+/// Runs departments.
 struct Shift<'a> {
     app: &'a App<'a>,
     org: &'a Org,
-    jobs: usize,
+    places: Places,
+    /// Engines by name; empty means as configured.
+    engines: &'a [String],
 }
 
 impl Crew for Shift<'_> {
@@ -203,10 +225,9 @@ impl Crew for Shift<'_> {
         let (bare, work): (Vec<&Due>, Vec<&Due>) = due.iter().partition(|due| self.is_surely_bare(due));
         let mut ran: BTreeMap<&Dept, Ran> = bare.iter().map(|due| (&due.dept, self.run_one(due))).collect();
         if !work.is_empty() {
-            let free = self.jobs.saturating_sub(self.count_running());
-            let found = match work[..] {
-                [one] if free > 0 => vec![self.run_one(one)],
-                _ => self.run_beside(&work, free),
+            let found = match self.places {
+                Places::Here => work.iter().map(|due| self.run_one(due)).collect(),
+                Places::Beside(jobs) => self.run_places(&work, jobs.saturating_sub(self.count_running())),
             };
             ran.extend(work.iter().map(|due| &due.dept).zip(found));
         }
@@ -227,6 +248,13 @@ impl Shift<'_> {
         let depts = self.org.departments().map(|found| found.departments).unwrap_or_default();
         let running = |dept: &Dept| matches!(self.org.department(dept), Ok(Some(department)) if is_running(&department));
         depts.iter().filter(|dept| running(dept)).count()
+    }
+
+    fn run_places(&self, work: &[&Due], free: usize) -> Vec<Ran> {
+        match work[..] {
+            [one] if free > 0 => vec![self.run_one(one)],
+            _ => self.run_beside(work, free),
+        }
     }
 
     /// Each due department gets a tick of its own, which looks again and writes its own receipt.
@@ -261,7 +289,7 @@ impl Shift<'_> {
             Ok(most) => most,
             Err(why) => return Ran::Broke(why),
         };
-        let order = order(&due.dept, most, Vec::new());
+        let order = order(&due.dept, most, self.engines.to_vec());
         let slot = Slot { cause: due.cause.clone(), last_run: due.last_run.clone() };
         let mut sink: Box<dyn Sink> = match self.app.ui.is_watched() {
             true => Box::new(Progress::new(self.app.ui)),

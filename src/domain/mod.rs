@@ -47,6 +47,7 @@ pub mod schedule;
 pub mod schema;
 pub mod service_unit;
 pub mod settings;
+pub mod simulation;
 pub mod stats;
 pub mod task;
 pub mod template;

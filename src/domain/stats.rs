@@ -234,10 +234,16 @@ impl Stats {
         }
     }
 
-    /// Counts an engine call that the wake check made unnecessary.
-    pub fn take_saved(&mut self, at: Time, calls: u64) {
-        self.calls_saved += calls;
-        self.days.entry(at.date_naive()).or_default().calls_saved += calls;
+    /// Counts the engine calls that the wake check made unnecessary, by day; days before a moment are left out.
+    pub fn take_saved(&mut self, by_day: &BTreeMap<String, u64>, since: Time) {
+        for (day, calls) in by_day {
+            if let Ok(date) = day.parse::<NaiveDate>()
+                && date >= since.date_naive()
+            {
+                self.calls_saved += calls;
+                self.days.entry(date).or_default().calls_saved += calls;
+            }
+        }
     }
 
     /// This and another department's.

@@ -148,6 +148,8 @@ pub struct Entry {
     pub next_at: Option<String>,
     /// Calls that were not made because nothing was new, up to `quiet_since`.
     pub calls_saved: u64,
+    /// The same by day, as `2026-11-18`; the last days that there were.
+    pub saved_by_day: BTreeMap<String, u64>,
     /// Since when it is quiet, in seconds.
     pub quiet_since: Option<i64>,
     /// Whether it works off what came while nobody looked.
@@ -206,9 +208,29 @@ impl Entry {
         self.calls_saved + self.stretch(interval_s, now.timestamp())
     }
 
+    /// The same for each day in UTC.
+    pub fn calls_saved_by_day(&self, interval_s: u64, now: Time) -> BTreeMap<String, u64> {
+        let mut days = self.saved_by_day.clone();
+        self.add_stretch(&mut days, interval_s, now.timestamp());
+        days
+    }
+
     fn stretch(&self, interval_s: u64, until: i64) -> u64 {
         let quiet = self.quiet_since.map_or(0, |since| until.saturating_sub(since).max(0));
         quiet as u64 / interval_s.max(1)
+    }
+
+    /// A call that was saved belongs to the day on which it would have been made.
+    fn add_stretch(&self, days: &mut BTreeMap<String, u64>, interval_s: u64, until: i64) {
+        let Some(since) = self.quiet_since.filter(|since| *since < until) else { return };
+        let calls_until = |moment: i64| (moment - since).max(0) as u64 / interval_s.max(1);
+        let first = since.div_euclid(DAY_S).max(until.div_euclid(DAY_S) - SAVED_DAYS as i64);
+        for day in first..=until.div_euclid(DAY_S) {
+            let calls = calls_until(until.min((day + 1) * DAY_S - 1)) - calls_until(day * DAY_S - 1);
+            if let Some(date) = chrono::DateTime::from_timestamp(day * DAY_S, 0).filter(|_| calls > 0) {
+                *days.entry(date.format("%Y-%m-%d").to_string()).or_default() += calls;
+            }
+        }
     }
 
     /// Takes a new receipt over. `seen_until` is when a tick last looked before now.
@@ -216,7 +238,14 @@ impl Entry {
         let is_quiet = QUIET.contains(&receipt.code.as_str());
         let asleep = seen_until < now.timestamp() - GAP_S;
         if !is_quiet || asleep {
-            self.calls_saved += self.stretch(interval_s, if asleep { seen_until } else { now.timestamp() });
+            let until = if asleep { seen_until } else { now.timestamp() };
+            self.calls_saved += self.stretch(interval_s, until);
+            let mut days = std::mem::take(&mut self.saved_by_day);
+            self.add_stretch(&mut days, interval_s, until);
+            while days.len() > SAVED_DAYS {
+                days.pop_first();
+            }
+            self.saved_by_day = days;
             self.quiet_since = None;
         }
         if is_quiet && self.quiet_since.is_none() {
@@ -234,6 +263,10 @@ pub const GAP_S: i64 = 600;
 pub const LONG_GAP_S: i64 = 3_600;
 /// How many iterations a run has then.
 pub const BACKLOG_ITERATIONS: u64 = 5;
+
+const DAY_S: i64 = 86_400;
+/// For how many days what was saved is remembered day by day.
+const SAVED_DAYS: usize = 400;
 
 /// A short digest of some texts, in their order.
 pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
@@ -349,6 +382,22 @@ mod tests {
         let ran = Receipt { code: "ran".into(), ..Receipt::default() };
         entry.take(ran, 60, at("2026-11-18T01:04:30Z").timestamp(), at("2026-11-18T01:05:00Z"));
         assert_eq!(entry.calls_saved(60, at("2026-11-18T02:00:00Z")), 15);
+        assert_eq!(entry.saved_by_day, BTreeMap::from([("2026-11-18".to_string(), 15)]));
+    }
+
+    #[test]
+    fn saved_calls_belong_to_the_day_on_which_they_would_have_been_made() {
+        let at = |text: &str| parse_rfc3339(text).unwrap();
+        let quiet_since = Some(at("2026-11-17T23:58:30Z").timestamp());
+        let entry = Entry { quiet_since, ..Entry::default() };
+        let now = at("2026-11-19T00:00:30Z");
+        let days = entry.calls_saved_by_day(60, now);
+        let shown: Vec<(&str, u64)> = days.iter().map(|(day, calls)| (day.as_str(), *calls)).collect();
+        assert_eq!(shown, [("2026-11-17", 1), ("2026-11-18", 1_440), ("2026-11-19", 1)]);
+        assert_eq!(days.values().sum::<u64>(), entry.calls_saved(60, now));
+        let mut old = Entry { quiet_since: Some(0), ..Entry::default() };
+        old.take(Receipt { code: "ran".into(), ..Receipt::default() }, 60, now.timestamp(), now);
+        assert_eq!(old.saved_by_day.len(), SAVED_DAYS);
     }
 
     #[test]

@@ -5,8 +5,8 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -17,30 +17,39 @@ pub enum Stop {
     Now,
 }
 
-/// The signals that came since `listen`.
+/// The signals that came since something first listened. There is one for the process: what listens a thousand times
+/// takes no more than what listens once, and whoever listens later hears of what came before.
 #[derive(Debug)]
-pub struct Interrupt {
+struct Signals {
     // One byte a SIGINT. A flag would make one of two that come before anybody asks.
     presses: UnixStream,
     pressed: AtomicUsize,
     terminated: Arc<AtomicBool>,
 }
 
+static SIGNALS: OnceLock<Signals> = OnceLock::new();
+
+/// Being asked to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupt {
+    signals: &'static Signals,
+}
+
 impl Interrupt {
     /// Takes both signals over for the rest of the process's life.
     pub fn listen() -> io::Result<Interrupt> {
-        let (presses, sender) = UnixStream::pair()?;
-        presses.set_nonblocking(true)?;
-        signal_hook::low_level::pipe::register(SIGINT, sender)?;
-        let terminated = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(SIGTERM, Arc::clone(&terminated))?;
-        Ok(Interrupt { presses, pressed: AtomicUsize::new(0), terminated })
+        if SIGNALS.get().is_none() {
+            // Another thread that was faster keeps its own; ours then only adds a listener that nobody asks.
+            let _already = SIGNALS.set(Signals::take_over()?);
+        }
+        let signals = SIGNALS.get().ok_or_else(|| io::Error::other("nothing listens for signals"))?;
+        Ok(Interrupt { signals })
     }
 
     /// Whether to stop, and how soon. Once asked, it stays asked.
     pub fn asked(&self) -> Option<Stop> {
-        match self.count_presses() {
-            0 if self.terminated.load(Ordering::Relaxed) => Some(Stop::Cleanly),
+        match self.signals.count_presses() {
+            0 if self.signals.terminated.load(Ordering::Relaxed) => Some(Stop::Cleanly),
             0 => None,
             1 => Some(Stop::Cleanly),
             _ => Some(Stop::Now),
@@ -49,7 +58,18 @@ impl Interrupt {
 
     /// Whether the keyboard asked: that is exit 130, where a SIGTERM is a cancellation.
     pub fn is_from_keyboard(&self) -> bool {
-        self.count_presses() > 0
+        self.signals.count_presses() > 0
+    }
+}
+
+impl Signals {
+    fn take_over() -> io::Result<Signals> {
+        let (presses, sender) = UnixStream::pair()?;
+        presses.set_nonblocking(true)?;
+        signal_hook::low_level::pipe::register(SIGINT, sender)?;
+        let terminated = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGTERM, Arc::clone(&terminated))?;
+        Ok(Signals { presses, pressed: AtomicUsize::new(0), terminated })
     }
 
     fn count_presses(&self) -> usize {

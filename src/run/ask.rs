@@ -151,10 +151,10 @@ impl Shop<'_> {
         self.count_run(ask)?;
         let path = std::path::Path::new(folder);
         let text = match self.effects {
-            Effects::CarriedOut => self.department.next_script(path)?,
+            Effects::CarriedOut => self.department.next_script(path, ask.role.name())?,
             Effects::Shown => {
                 let ahead = self.shown_scripts.replace(self.shown_scripts.get() + 1);
-                self.department.peek_script(path, ahead)?
+                self.department.peek_script(path, ask.role.name(), ahead)?
             }
         };
         let Some(text) = text else {

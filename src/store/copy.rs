@@ -50,23 +50,47 @@ fn make_journals(root: &Path) -> Result<()> {
 
 /// Takes out of the settings what would reach the world.
 fn tame(root: &Path) -> Result<()> {
+    change_settings(root, |settings| {
+        settings.remove("notify");
+        for pipeline in tables(settings, "pipelines") {
+            pipeline.insert("command".to_string(), toml::Value::Array(vec!["/bin/true".into()]));
+        }
+        let mut git = toml::Table::new();
+        git.insert("commit".to_string(), toml::Value::Boolean(false));
+        settings.insert("git".to_string(), toml::Value::Table(git));
+    })
+}
+
+/// Lets the rules answer for every engine of a copy that would start a program.
+pub fn play_by_rules(root: &Path) -> Result<()> {
+    change_settings(root, |settings| {
+        for engine in tables(settings, "engines") {
+            if !engine.get("preset").and_then(toml::Value::as_str).is_some_and(starts_nothing) {
+                engine.insert("preset".to_string(), "rules".into());
+            }
+        }
+    })
+}
+
+fn change_settings(root: &Path, change: impl FnOnce(&mut toml::Table)) -> Result<()> {
     let path = root.join(".harness/org.toml");
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(()) };
     let failed = |error: &dyn std::fmt::Display| StoreError::format(&path, error.to_string());
     let mut settings: toml::Table = toml::from_str(&text).map_err(|error| failed(&error))?;
-    settings.remove("notify");
-    if let Some(toml::Value::Table(pipelines)) = settings.get_mut("pipelines") {
-        for (_, pipeline) in pipelines.iter_mut() {
-            if let toml::Value::Table(pipeline) = pipeline {
-                pipeline.insert("command".to_string(), toml::Value::Array(vec!["/bin/true".into()]));
-            }
-        }
-    }
-    let mut git = toml::Table::new();
-    git.insert("commit".to_string(), toml::Value::Boolean(false));
-    settings.insert("git".to_string(), toml::Value::Table(git));
+    change(&mut settings);
     let text = toml::to_string(&settings).map_err(|error| failed(&error))?;
     std::fs::write(&path, text).map_err(|error| StoreError::io(&path, "write", error))
+}
+
+/// The tables within a table of the settings.
+fn tables<'a>(settings: &'a mut toml::Table, name: &str) -> Vec<&'a mut toml::Table> {
+    let named = settings.get_mut(name).and_then(toml::Value::as_table_mut).into_iter();
+    named.flat_map(|table| table.iter_mut()).filter_map(|(_, value)| value.as_table_mut()).collect()
+}
+
+/// Whether an engine of this preset answers without starting a program.
+pub fn starts_nothing(preset: &str) -> bool {
+    matches!(preset, "rules" | "script")
 }
 
 fn is_copied(organisation: &Path, path: &Path) -> bool {

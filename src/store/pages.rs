@@ -1,4 +1,4 @@
-//! Writing a page where the user wants it, outside the organisation's own folders too.
+//! Files that the user names on the command line, outside the organisation's own folders too.
 
 use super::dir::Dir;
 use super::disk::Disk;
@@ -9,6 +9,20 @@ use std::path::{Path, PathBuf};
 const OURS: &str = "<meta name=\"generator\" content=\"harness ";
 /// The largest page that is looked into.
 const PAGE_MAX: u64 = 64 * 1024 * 1024;
+
+/// The largest file of the user's that is read.
+const GIVEN_MAX: u64 = 16 * 1024 * 1024;
+
+/// The text of a file that the user names.
+pub fn read_given(path: &Path) -> Result<String> {
+    let wrong = |what: &'static str| StoreError::new(path, "read", Fault::WrongType(what));
+    let name =
+        path.file_name().and_then(|name| name.to_str()).ok_or_else(|| wrong("not the name of a file"))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let text = Dir::open(folder, Disk::without_sync())?.read(name, GIVEN_MAX)?;
+    let missing = || StoreError::io(path, "read", std::io::Error::from(std::io::ErrorKind::NotFound));
+    text.map(|text| text.text).ok_or_else(missing)
+}
 
 /// Writes a page. A file that is there is replaced where it is such a page; anything else is left alone.
 pub fn write_page(path: &Path, text: &str, disk: &Disk) -> Result<PathBuf> {

@@ -13,9 +13,10 @@ const ANSWER_MAX: u64 = 16 * 1024 * 1024;
 const COUNTERS: &str = "scripts.json";
 
 impl Department {
-    /// The next answer of a folder: `01.txt`, `02.txt`, and so on, counted for this department.
-    pub fn next_script(&self, folder: &Path) -> Result<Option<String>> {
-        let Some(answer) = self.peek_script(folder, 0)? else { return Ok(None) };
+    /// The next answer of a folder: `01.txt`, `02.txt`, and so on, counted for this department; then that of the role,
+    /// such as `worker.txt`, over and over.
+    pub fn next_script(&self, folder: &Path, role: &str) -> Result<Option<String>> {
+        let Some(answer) = self.peek_script(folder, role, 0)? else { return Ok(None) };
         let mut counters = self.script_counters()?;
         *counters.entry(folder.display().to_string()).or_default() += 1;
         write_json(&self.own()?, COUNTERS, &counters)?;
@@ -23,10 +24,14 @@ impl Department {
     }
 
     /// The answer that comes after `ahead` more, without counting it.
-    pub fn peek_script(&self, folder: &Path, ahead: u64) -> Result<Option<String>> {
+    pub fn peek_script(&self, folder: &Path, role: &str, ahead: u64) -> Result<Option<String>> {
         let counter = self.script_counters()?.get(&folder.display().to_string()).copied().unwrap_or(0);
         let dir = Dir::open(folder, self.dir.disk().clone())?;
-        let answer = dir.read(&format!("{:02}.txt", counter + ahead + 1), ANSWER_MAX)?;
+        let numbered = dir.read(&format!("{:02}.txt", counter + ahead + 1), ANSWER_MAX)?;
+        let answer = match numbered {
+            Some(answer) => Some(answer),
+            None => dir.read(&format!("{role}.txt"), ANSWER_MAX)?,
+        };
         Ok(answer.map(|answer| answer.text))
     }
 

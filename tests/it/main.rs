@@ -78,6 +78,7 @@ mod scenarios;
 mod schedules;
 mod schema;
 mod service;
+mod simulations;
 mod snapshot;
 mod soak;
 mod stats;
