@@ -107,9 +107,14 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
 /// The project whose budget a BudgetAllocation adds to, once: the message's id is the key.
 fn allocated_project(args: &SendArgs, org: &Org) -> Result<Option<String>> {
     let Some(id) = args.project.as_ref().filter(|_| args.kind == "BudgetAllocation") else { return Ok(None) };
-    let portfolio = org.portfolio()?;
-    if portfolio.project(id).is_some() {
-        return Ok(Some(id.clone()));
+    known_project(org, id)?;
+    Ok(Some(id.clone()))
+}
+
+/// Says that there is no such project, where there is none.
+pub fn known_project(org: &Org, id: &str) -> Result<()> {
+    if org.portfolio()?.project(id).is_some() {
+        return Ok(());
     }
     let error = CommandError::failed(format!("there is no project `{}`", one_line(id, 60)));
     Err(error.code("no_project").hint("`harness project list` lists them; give the whole id"))

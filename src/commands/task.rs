@@ -251,6 +251,9 @@ fn add(args: &AddArgs, app: &App<'_>) -> Result<Answer> {
     if description.trim().is_empty() {
         return Err(CommandError::new(Kind::Usage, "the description is empty"));
     }
+    if let Some(project) = &args.project {
+        super::send::known_project(&app.org()?, project)?;
+    }
     let new = NewTask {
         title: line("the title", &args.title)?,
         description,

@@ -218,7 +218,7 @@ fn card(task: &Task, board: &Board, app: &App<'_>) -> Vec<String> {
             lines.push(format!("blocked by {}", blockers.join(", ")));
         }
     }
-    lines.extend(task.waits_for.as_ref().map(|id| format!("waits for {}", short(id))));
+    lines.extend(task.waits_for.iter().map(|id| format!("waits for {}", short(id))));
     lines
 }
 
@@ -244,7 +244,8 @@ fn to_json(dept: &Dept, task: &Task, board: &Board, shown: Shown) -> Value {
         "project": task.project,
         "assists": task.assists,
         "provenance": task.provenance.name(),
-        "waits_for": task.waits_for,
+        "waits_for": task.waits_for.first(),
+        "waits_for_all": task.waits_for,
         "verdict": task.verdict,
         "mentioned": task.mentioned,
         "merged_into": task.merged_into,
@@ -305,7 +306,7 @@ fn page(dept: &str, task: &Task, board: &Board) -> String {
         ("assists", task.assists.clone()),
         ("project", task.project.clone()),
         ("due", task.due.map(render_local)),
-        ("waits for", task.waits_for.clone()),
+        ("waits for", Some(task.waits_for.join(", ")).filter(|text| !text.is_empty())),
         ("verdict", task.verdict.clone()),
         ("merged into", task.merged_into.clone()),
         (

@@ -142,6 +142,8 @@ pub enum Deed {
     /// What an agent's engine or pipeline came to.
     Result {
         id: String,
+        /// The giving of the task that started the work.
+        assignment: Option<String>,
         outcome: String,
         text: String,
     },
@@ -159,6 +161,19 @@ pub enum Deed {
         name: String,
         why: String,
     },
+}
+
+impl Deed {
+    /// Whether it may change what depends on what, or open again what others rest on.
+    pub fn turns_dependencies(&self) -> bool {
+        match self {
+            Deed::Create(new) => !new.depends_on.is_empty(),
+            Deed::Update { fields, .. } => fields.depends_on.is_some(),
+            Deed::Move { status, .. } => *status == TaskStatus::Inbox,
+            Deed::Merge { .. } | Deed::Depend { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 /// A rule that refuses a deed.
@@ -190,6 +205,8 @@ pub struct Job {
     pub agent: String,
     pub works: Works,
     pub task: String,
+    /// The mark of the assignment that starts it.
+    pub assignment: Option<String>,
     pub project: Option<String>,
 }
 
@@ -294,7 +311,9 @@ impl Board {
             Deed::Depend { id, on, drop } => self.depend(id, on, drop, at),
             Deed::Nudge { id, text } => self.nudge(id, text, at),
             Deed::Validate { id, verdict, evidence } => self.validate(id, verdict, evidence, at),
-            Deed::Result { id, outcome, text } => self.take_result(id, outcome, text, at),
+            Deed::Result { id, assignment, outcome, text } => {
+                self.take_result(id, assignment.as_deref(), (outcome, text), at)
+            }
             Deed::Hold { id, waits_for } => self.hold(id, waits_for),
             Deed::Seen { id } => self.seen(id, at.now),
             Deed::AddAgent(new) => self.hire(new, at),

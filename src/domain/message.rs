@@ -359,7 +359,7 @@ impl Message {
             provenance: task.provenance,
             created: task.created,
             status: Status::Pending,
-            waits_for: task.waits_for.clone(),
+            waits_for: task.waits_for.first().cloned(),
             body: task.letter(kind.name()),
             item: Some(Box::new(item)),
             front: FrontMatter::default(),

@@ -111,6 +111,8 @@ pub struct Task {
     pub owner: Option<String>,
     /// Who worked on it last.
     pub worker: Option<String>,
+    /// The last time it was given to somebody: each has a mark of its own, which the work that it started carries.
+    pub assignment: Option<String>,
     pub created_by: String,
     pub created: Time,
     /// When it was given to its owner, or its owner was last heard of.
@@ -133,8 +135,8 @@ pub struct Task {
     pub verdict_by: Option<String>,
     /// Whose word it was that it is done.
     pub approved_by: Option<String>,
-    /// The approval, question or escalation that it waits for.
-    pub waits_for: Option<String>,
+    /// The approvals, questions and escalations that it waits for.
+    pub waits_for: Vec<String>,
     /// Who was named in a comment and has not yet looked.
     pub mentioned: Vec<String>,
     pub merged_into: Option<String>,
@@ -223,6 +225,7 @@ pub fn parse_task(text: &str, id: &str) -> Result<Task, TaskFault> {
         priority: need("priority", read(&front, "priority", Priority::parse)?)?,
         owner: text_of("owner"),
         worker: text_of("worker"),
+        assignment: text_of("assignment"),
         created_by: text_of("created_by").unwrap_or_else(|| "file".to_string()),
         created,
         heard: read(&front, "heard", parse_rfc3339)?.unwrap_or(created),
@@ -240,7 +243,8 @@ pub fn parse_task(text: &str, id: &str) -> Result<Task, TaskFault> {
         verdict: text_of("verdict"),
         verdict_by: text_of("verdict_by"),
         approved_by: text_of("approved_by"),
-        waits_for: text_of("waits_for"),
+        // Earlier versions wrote one, as plain text.
+        waits_for: front.list("waits_for"),
         mentioned: front.list("mentioned"),
         merged_into: text_of("merged_into"),
         closed: read(&front, "closed", parse_rfc3339)?,
@@ -265,6 +269,7 @@ impl Task {
             priority: new.priority,
             owner: None,
             worker: None,
+            assignment: None,
             created_by: by.to_string(),
             created: now,
             heard: now,
@@ -281,7 +286,7 @@ impl Task {
             verdict: None,
             verdict_by: None,
             approved_by: None,
-            waits_for: None,
+            waits_for: Vec::new(),
             mentioned: Vec::new(),
             merged_into: None,
             closed: None,
@@ -304,6 +309,13 @@ impl Task {
         Ok(())
     }
 
+    /// Whether an agent is at work on it by that very assignment.
+    pub fn is_work_of(&self, agent: &str, assignment: Option<&str>) -> bool {
+        self.status == TaskStatus::InProgress
+            && self.owner.as_deref() == Some(agent)
+            && self.assignment.as_deref() == assignment
+    }
+
     /// Whether it is still on the board.
     pub fn is_open(&self) -> bool {
         self.status != TaskStatus::Done && self.merged_into.is_none()
@@ -321,6 +333,7 @@ impl Task {
         let texts = [
             ("owner", self.owner.clone()),
             ("worker", self.worker.clone()),
+            ("assignment", self.assignment.clone()),
             ("created_by", Some(self.created_by.clone())),
             ("created", Some(render_rfc3339(self.created))),
             ("heard", Some(render_rfc3339(self.heard))),
@@ -334,7 +347,6 @@ impl Task {
             ("verdict", self.verdict.clone()),
             ("verdict_by", self.verdict_by.clone()),
             ("approved_by", self.approved_by.clone()),
-            ("waits_for", self.waits_for.clone()),
             ("merged_into", self.merged_into.clone()),
             ("closed", time(self.closed)),
         ];
@@ -347,6 +359,7 @@ impl Task {
         let lists = [
             ("depends_on", &self.depends_on),
             ("not_twin_of", &self.not_twin_of),
+            ("waits_for", &self.waits_for),
             ("mentioned", &self.mentioned),
         ];
         for (key, items) in lists {

@@ -11,7 +11,7 @@ use crate::domain::message::{Message, Provenance};
 use crate::domain::plan::{Effect, Planned};
 use crate::domain::prompt::{AgentPrompt, assemble_agent_prompt};
 use crate::domain::role::{Mode, Role};
-use crate::domain::task::{Section, Task, TaskStatus};
+use crate::domain::task::{Section, Task};
 use crate::domain::text::{cut, one_line};
 use crate::domain::time::{parse_rfc3339, render_rfc3339};
 use crate::process::stop::ProcessId;
@@ -21,6 +21,14 @@ use std::sync::Arc;
 
 /// How much of a result a comment keeps.
 const RESULT_KEPT: usize = 32 * 1024;
+
+/// Why a job is not started whose task was taken away, or given anew since.
+pub(super) const NOT_CURRENT: &str = "the task is no longer this agent's by the assignment that queued it";
+
+/// Whether a task is still an agent's by the assignment that queued its job.
+fn is_current(job: &Job, task: &Task) -> bool {
+    job.agent.as_deref().is_some_and(|agent| task.is_work_of(agent, job.assignment.as_deref()))
+}
 
 /// How a job of an agent ended.
 struct Worked {
@@ -34,14 +42,10 @@ impl Shop<'_> {
     pub(super) fn run_agent(&self, job: &Job, engine: &str) -> Result<()> {
         let charter = self.accepted_charter()?;
         let board = self.department.board(&charter.rules, &self.settings, &self.key)?.board;
-        let found = job.agent.as_ref().and_then(|name| board.find_agent(name)).zip(
-            job.task
-                .as_ref()
-                .and_then(|id| board.find_task(id))
-                .filter(|task| task.status == TaskStatus::InProgress && task.owner == job.agent),
-        );
+        let task = job.task.as_ref().and_then(|id| board.find_task(id)).filter(|task| is_current(job, task));
+        let found = job.agent.as_ref().and_then(|name| board.find_agent(name)).zip(task);
         let Some((agent, task)) = found else {
-            let reason = "the task is no longer this agent's".to_string();
+            let reason = NOT_CURRENT.to_string();
             return self.end_agent(job, Worked { outcome: "cancelled", reason, said: Answered::default() });
         };
         let letter = Message::of_task(task, crate::domain::board::ItemKind::Delegate);
@@ -67,6 +71,13 @@ impl Shop<'_> {
             Err(error) => return Err(error),
         };
         self.end_agent(job, worked)
+    }
+
+    /// Whether a job may still be started; one of no agent may.
+    pub(super) fn is_wanted(&self, job: &Job) -> Result<bool> {
+        let (Some(_), Some(id)) = (&job.agent, &job.task) else { return Ok(true) };
+        let (tasks, _) = self.department.open_tasks()?;
+        Ok(tasks.iter().any(|task| task.id == *id && is_current(job, task)))
     }
 
     fn ask_agent(&self, run: &str, engine: &str, agent: &Agent, letter: &Message) -> Result<Worked> {
@@ -154,7 +165,8 @@ impl Shop<'_> {
         };
         let (actor, deed) = match &job.agent {
             Some(agent) => {
-                (Actor::Agent(agent), Deed::Result { id: id.clone(), outcome: ended.outcome.clone(), text })
+                let (id, assignment) = (id.clone(), job.assignment.clone());
+                (Actor::Agent(agent), Deed::Result { id, assignment, outcome: ended.outcome.clone(), text })
             }
             None => {
                 let text = format!("{} ended: {}.\n{text}", job.pipeline, ended.outcome);

@@ -39,6 +39,9 @@ impl Shop<'_> {
                 board.add_task(task, origin);
             }
         }
+        if deed.turns_dependencies() {
+            self.department.add_ancestors(&mut board)?;
+        }
         let now = (self.now)();
         let new_id = |_: usize| {
             let random = (self.random)();

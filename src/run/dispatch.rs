@@ -63,6 +63,9 @@ impl Shop<'_> {
         if let Some(engine) = &job.engine {
             return self.run_agent(job, engine);
         }
+        if !self.is_wanted(job)? {
+            return self.end_job(job, "cancelled", super::agent::NOT_CURRENT.to_string(), String::new());
+        }
         let Some(pipeline) = self.settings.pipelines.get(&job.pipeline) else {
             return self.end_job(
                 job,

@@ -4,8 +4,9 @@ use super::finish::Settled;
 use super::step::{ReadAnswer, SavedAnswer, saved_time};
 use super::upkeep::shown_trust;
 use super::{Result, Shop};
+use crate::domain::action::{Act, parse_action};
 use crate::domain::action_block::{RawAction, parse_action_block};
-use crate::domain::board::ItemKind;
+use crate::domain::board::{Board, ItemKind};
 use crate::domain::decision::{Decision, parse_decision};
 use crate::domain::judging::{Bench, judge_answer};
 use crate::domain::ledger::Refusal;
@@ -51,6 +52,7 @@ impl Shop<'_> {
         let asked = self.questions_asked()?;
         let pipelines: Vec<String> = self.settings.pipelines.keys().cloned().collect();
         let schedules = self.schedule_names()?;
+        let board = self.board_to_judge(&raw, loaded)?;
         let bench = Bench {
             charter: &charter.rules,
             at: Circumstances { dept: &self.department.dept, role, provenance, receivers: Some(&receivers) },
@@ -65,7 +67,7 @@ impl Shop<'_> {
             pending: &pending,
             asked: &asked,
             schedules: &schedules,
-            board: &loaded.live.board,
+            board: &board,
             run: &saved.run,
             step: saved.step,
             portfolio: &loaded.live.portfolio,
@@ -78,6 +80,20 @@ impl Shop<'_> {
                 ReadAnswer::Settled(Box::new(Settled { decision: None, actions, outcome, provenance }))
             }
         })
+    }
+
+    /// The board with as much of the archive as the answer's changes of dependencies must be judged by.
+    fn board_to_judge<'a>(&self, raw: &[RawAction], loaded: &'a Loaded) -> Result<Cow<'a, Board>> {
+        let turns = |entry: &RawAction| match parse_action(&entry.value).map(|action| action.act) {
+            Ok(Act::Board { deed, .. }) => deed.turns_dependencies(),
+            _ => false,
+        };
+        if !raw.iter().any(turns) {
+            return Ok(Cow::Borrowed(&loaded.live.board));
+        }
+        let mut board = loaded.live.board.clone();
+        self.department.add_ancestors(&mut board)?;
+        Ok(Cow::Owned(board))
     }
 
     fn plan(

@@ -25,6 +25,9 @@ pub struct Job {
     /// The agent whose task it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The giving of the task that queued it: once the task was given anew, it is another's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<String>,
     pub args: BTreeMap<String, String>,
     pub task: Option<String>,
     pub project: Option<String>,

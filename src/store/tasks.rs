@@ -42,7 +42,7 @@ impl Department {
         })?;
         self.each_file("tasks", &mut unreadable, |id, text| {
             let mut task = parse_task(text, id).map_err(|fault| fault.to_string())?;
-            task.waits_for = task.waits_for.filter(|id| self.still_waits(id, key));
+            task.waits_for.retain(|id| self.still_waits(id, key));
             board.add_task(task, origin("tasks", id, text));
             Ok(())
         })?;
@@ -56,7 +56,7 @@ impl Department {
         let Some(dir) = self.dir.find("tasks")? else { return Ok(board) };
         for id in ids {
             if let Some((mut task, origin)) = self.read_task(&dir, "tasks", id)? {
-                task.waits_for = task.waits_for.filter(|id| self.still_waits(id, key));
+                task.waits_for.retain(|id| self.still_waits(id, key));
                 board.add_task(task, origin);
             }
         }
@@ -116,6 +116,31 @@ impl Department {
                 if let Some((task, origin)) = self.read_task(&dir, &folder, &id)? {
                     board.add_task(task, origin);
                     missing.remove(&id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what archived tasks depend on, however far back: without it a way round through the archive is not seen.
+    /// Only what changes dependencies needs it.
+    pub fn add_ancestors(&self, board: &mut Board) -> Result<()> {
+        let mut wanted = board.unknown_dependencies();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let months = self.archived_months()?;
+        let mut looked_for = BTreeSet::new();
+        while let Some(id) = wanted.pop_first() {
+            if !looked_for.insert(id.clone()) {
+                continue;
+            }
+            for (folder, dir) in &months {
+                if let Some((task, origin)) = self.read_task(dir, folder, &id)? {
+                    let further = task.depends_on.iter().filter(|on| board.find_task(on).is_none());
+                    wanted.extend(further.cloned());
+                    board.add_task(task, origin);
+                    break;
                 }
             }
         }

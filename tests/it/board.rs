@@ -2,6 +2,7 @@
 
 mod actions;
 mod intake;
+mod past;
 
 use crate::office::{data, done, names};
 use crate::sandbox::Sandbox;

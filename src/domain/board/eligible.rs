@@ -127,7 +127,8 @@ impl Board {
             }
         };
         let item = |task: &Task| {
-            let kind = self.kind_of(task, now).or_else(|| help(task).filter(|_| task.waits_for.is_none()))?;
+            let kind =
+                self.kind_of(task, now).or_else(|| help(task).filter(|_| task.waits_for.is_empty()))?;
             let (id, title, owner) = (task.id.clone(), task.title.clone(), task.owner.clone());
             Some(Item { id, kind, priority: task.priority, title, owner, provenance: task.provenance })
         };
@@ -139,7 +140,7 @@ impl Board {
     }
 
     fn kind_of(&self, task: &Task, now: Time) -> Option<ItemKind> {
-        if task.waits_for.is_some() {
+        if !task.waits_for.is_empty() {
             return None;
         }
         let validates = self.rules.done_needs.contains(&DoneNeeds::Validator);
@@ -170,7 +171,7 @@ impl Board {
 
     /// The next moment at which something on the board becomes eligible by time alone.
     pub fn next_at(&self, now: Time) -> Option<Time> {
-        let moments = self.open_tasks().filter(|task| task.waits_for.is_none()).flat_map(|task| {
+        let moments = self.open_tasks().filter(|task| task.waits_for.is_empty()).flat_map(|task| {
             let silent = (task.status == TaskStatus::InProgress).then(|| nudge_at(task));
             silent.into_iter().chain(task.due)
         });
@@ -184,10 +185,10 @@ impl Board {
             reasons.insert("approvals");
         }
         for task in self.open_tasks() {
-            reasons.insert(match task.waits_for {
-                Some(_) => "approvals",
-                None if self.is_blocked(task) => "blocked",
-                None => "fresh",
+            reasons.insert(match () {
+                () if !task.waits_for.is_empty() => "approvals",
+                () if self.is_blocked(task) => "blocked",
+                () => "fresh",
             });
         }
         match reasons.iter().copied().collect::<Vec<_>>()[..] {

@@ -15,6 +15,12 @@ impl Board {
         self.blockers(task).next().is_some()
     }
 
+    /// What any task on it, open or not, depends on and the board doesn't hold.
+    pub fn unknown_dependencies(&self) -> BTreeSet<String> {
+        let named = self.tasks.values().flat_map(|task| &task.depends_on);
+        named.filter(|id| !self.tasks.contains_key(*id)).cloned().collect()
+    }
+
     /// The open tasks that depend on one.
     pub(super) fn dependents(&self, id: &str) -> Vec<String> {
         let depends = |task: &&Task| task.depends_on.iter().any(|on| on == id);

@@ -2,6 +2,7 @@
 
 use super::{Actor, At, Board, BoardFault, Done, Fields, Part, fault, refuse, say};
 use crate::domain::task::{NewTask, Section, Task, TaskStatus};
+use std::collections::BTreeSet;
 
 /// How the one deliverable of an assist task is named.
 const DELIVERABLE: &str = "deliverable:";
@@ -9,7 +10,7 @@ const DELIVERABLE: &str = "deliverable:";
 impl Board {
     pub(super) fn create(&mut self, new: &NewTask, at: &At<'_>) -> Result<Done, BoardFault> {
         self.check_may_make(at)?;
-        self.check_known(&new.depends_on)?;
+        self.check_dependencies(&new.depends_on)?;
         self.check_known(&new.not_twin_of)?;
         self.check_twin(None, &new.title, &new.description)?;
         self.check_near_twins(None, &new.title, &new.description, &new.not_twin_of)?;
@@ -22,7 +23,8 @@ impl Board {
     fn make(&mut self, new: &NewTask, at: &At<'_>) -> Result<Done, BoardFault> {
         let id = (at.new_id)(0);
         let mut task = Task::new(&id, new, at.actor.name(), at.provenance, at.now);
-        task.depends_on.dedup();
+        let mut seen = BTreeSet::new();
+        task.depends_on.retain(|on| seen.insert(on.clone()));
         task.vouched = at.vouched.map(str::to_string);
         self.insert(task);
         let mut done = Done { target: id.clone(), what: format!("{id} is on the board"), ..Done::default() };
@@ -50,6 +52,13 @@ impl Board {
                 format!("there is no task `{}`", crate::domain::text::one_line(id, 60)),
             ),
         }
+    }
+
+    /// What may be depended on: tasks that are there, and not what was merged away, which is never done.
+    pub(super) fn check_dependencies(&self, ids: &[String]) -> Result<(), BoardFault> {
+        self.check_known(ids)?;
+        let is_merged = |id: &&String| self.tasks.get(*id).is_some_and(|task| task.merged_into.is_some());
+        ids.iter().find(is_merged).map_or(Ok(()), |merged| self.open(merged).map(|_| ()))
     }
 
     /// A task that helps another carries one deliverable, and helps no helper.
@@ -88,11 +97,16 @@ impl Board {
         }
         self.check_known(&fields.not_twin_of)?;
         let task = self.edit(id)?;
+        let (title, description) = (task.title.clone(), task.description().to_string());
         if let Some(title) = &fields.title {
             task.title = title.trim().to_string();
         }
         if let Some(description) = &fields.description {
             task.set_description(description);
+        }
+        if task.title != title || task.description() != description {
+            // The verdict was on what it said before.
+            (task.verdict, task.verdict_by, task.approved_by) = (None, None, None);
         }
         task.priority = fields.priority.unwrap_or(task.priority);
         task.due = fields.due.or(task.due);
@@ -126,7 +140,7 @@ impl Board {
         for duplicate in duplicates {
             let gone = self.edit(duplicate)?;
             inherited.extend(gone.depends_on.iter().filter(|on| !is_joined(on)).cloned());
-            (gone.status, gone.owner, gone.waits_for) = (TaskStatus::Inbox, None, None);
+            (gone.status, gone.owner, gone.waits_for) = (TaskStatus::Inbox, None, Vec::new());
             (gone.verdict, gone.verdict_by, gone.mentioned) = (None, None, Vec::new());
             (gone.merged_into, gone.closed) = (Some(id.to_string()), Some(at.now));
             say(gone, Section::Context, &format!("Merged into {id}."), at);

@@ -3,7 +3,16 @@
 use super::{Actor, At, Board, BoardFault, Done, Job, Vouch, fault, refuse, say};
 use crate::domain::agent::Works;
 use crate::domain::charter::DoneNeeds;
+use crate::domain::digest::sha256;
 use crate::domain::task::{Section, Task, TaskStatus};
+use crate::domain::time::render_rfc3339;
+
+/// What tells one giving of a task from every other, also from one to the same agent in the same second.
+fn mark_of(task: &Task, owner: &str, at: &At<'_>) -> String {
+    let before = task.assignment.as_deref().unwrap_or_default();
+    let what = format!("{}/{owner}/{}/{}/{before}", task.id, at.source, render_rfc3339(at.now));
+    format!("as-{}", &sha256(what.as_bytes())[..12])
+}
 
 impl Board {
     /// Gives a task to an agent, who works on it from then on.
@@ -19,8 +28,8 @@ impl Board {
                 format!("`{id}` is in review: move it back to inbox first, with what is missing"),
             );
         }
-        if let Some(waits) = &task.waits_for {
-            return refuse("task_waits", format!("`{id}` waits for {waits}"));
+        if !task.waits_for.is_empty() {
+            return refuse("task_waits", format!("`{id}` waits for {}", task.waits_for.join(", ")));
         }
         let blockers: Vec<&str> = self.blockers(task).collect();
         if !blockers.is_empty() {
@@ -39,12 +48,14 @@ impl Board {
             );
         }
         let works = agent.works.clone();
+        let assignment = Some(mark_of(task, owner, at));
         let task = self.edit(id)?;
+        task.assignment = assignment.clone();
         (task.owner, task.worker) = (Some(owner.to_string()), Some(owner.to_string()));
         (task.status, task.heard) = (TaskStatus::InProgress, at.now);
         (task.nudges, task.nudged) = (0, None);
-        let job =
-            Job { agent: owner.to_string(), works, task: id.to_string(), project: task.project.clone() };
+        let (agent, task, project) = (owner.to_string(), id.to_string(), task.project.clone());
+        let job = Job { agent, works, task, assignment, project };
         let jobs = if job.works == Works::ByItself { Vec::new() } else { vec![job] };
         Ok(Done {
             target: format!("{id} {owner}"),
@@ -216,7 +227,7 @@ impl Board {
         }
         task.approved_by = word.map(str::to_string);
         (task.status, task.closed) = (TaskStatus::Done, Some(at.now));
-        (task.waits_for, task.mentioned) = (None, Vec::new());
+        (task.waits_for, task.mentioned) = (Vec::new(), Vec::new());
         Ok(())
     }
 
@@ -237,6 +248,7 @@ impl Board {
         (task.verdict, task.verdict_by, task.approved_by) = (None, None, None);
         let (title, description) = (task.title.clone(), task.description().to_string());
         self.check_twin(Some(id), &title, &description)?;
+        self.check_cycle(id)?;
         for dependent in self.dependents(id) {
             self.unassign_blocked(&dependent, &format!("{id} was reopened"), at)?;
         }
@@ -273,12 +285,7 @@ impl Board {
             return refuse("who_may", format!("what `{id}` depends on is not {}'s to say", at.actor.name()));
         }
         self.open(id)?;
-        self.check_known(on)?;
-        if let Some(merged) =
-            on.iter().find(|on| self.tasks.get(*on).is_some_and(|task| task.merged_into.is_some()))
-        {
-            self.open(merged)?;
-        }
+        self.check_dependencies(on)?;
         let task = self.edit(id)?;
         task.depends_on.retain(|old| !drop.contains(old));
         for on in on {

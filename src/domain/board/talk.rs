@@ -62,8 +62,7 @@ impl Board {
             Actor::Director => {
                 let asked = task.mentioned.iter().any(|name| name == "lead");
                 let asks = section == Section::Questions && task.created_by == "director";
-                let links =
-                    issued_ids(text).iter().any(|other| *other != task.id && self.tasks.contains_key(other));
+                let links = issued_ids(text).iter().any(|other| self.is_near(task, other));
                 reviews || asked || asks || links
             }
         };
@@ -75,7 +74,7 @@ impl Board {
             format!("a comment of {} on `{}` has no place now", at.actor.name(), task.id),
         );
         Err(fault.hint(
-            "the director comments on what is in review, in answer to a mention, with a question on a task it made, or to link a twin by its id",
+            "the director comments on what is in review, in answer to a mention, with a question on a task it made, or to link a twin, or one it is much like, by its id",
         ))
     }
 
@@ -146,6 +145,10 @@ impl Board {
                 format!("`{id}` is {}, and only what is in review is validated", task.status),
             );
         }
+        if let Some(given) = task.verdict.as_deref().filter(|given| *given != "not_run") {
+            let what = format!("`{id}` has the verdict `{given}`, and nothing was done about it since");
+            return Err(fault("has_verdict", what).hint("back in inbox it is reworked, and validated again"));
+        }
         let task = self.edit(id)?;
         (task.verdict, task.verdict_by) = (Some(verdict.to_string()), Some(at.source.to_string()));
         say(task, Section::Evidence, &format!("Verdict: {verdict}.\n{evidence}"), at);
@@ -153,12 +156,12 @@ impl Board {
     }
 
     /// What an agent's engine or pipeline came to: a comment, and the task in review, whatever the outcome. The work of
-    /// one who no longer owns it is kept as a comment alone.
+    /// one who no longer owns it, or who was given it anew since, is kept as a comment alone.
     pub(super) fn take_result(
         &mut self,
         id: &str,
-        outcome: &str,
-        text: &str,
+        assignment: Option<&str>,
+        (outcome, text): (&str, &str),
         at: &At<'_>,
     ) -> Result<Done, BoardFault> {
         let Actor::Agent(agent) = at.actor else {
@@ -167,7 +170,7 @@ impl Board {
         let task = self.edit(id)?;
         let section = if outcome == "done" { Section::Evidence } else { Section::Risks };
         say(task, section, &format!("The work ended: {outcome}.\n{text}"), at);
-        let theirs = task.status == TaskStatus::InProgress && task.owner.as_deref() == Some(agent);
+        let theirs = task.is_work_of(agent, assignment);
         if theirs {
             (task.status, task.heard) = (TaskStatus::Review, at.now);
             (task.nudges, task.nudged) = (0, None);
@@ -178,13 +181,16 @@ impl Board {
 
     /// What waited for an approval waits for it no longer.
     pub fn release(&mut self, waits_for: &str) {
-        for task in self.tasks.values_mut().filter(|task| task.waits_for.as_deref() == Some(waits_for)) {
-            task.waits_for = None;
+        for task in self.tasks.values_mut() {
+            task.waits_for.retain(|id| id != waits_for);
         }
     }
 
     pub(super) fn hold(&mut self, id: &str, waits_for: &str) -> Result<Done, BoardFault> {
-        self.edit(id)?.waits_for = Some(waits_for.to_string());
+        let task = self.edit(id)?;
+        if !task.waits_for.iter().any(|known| known == waits_for) {
+            task.waits_for.push(waits_for.to_string());
+        }
         Ok(Done { target: id.to_string(), what: format!("{id} waits for {waits_for}"), ..Done::default() })
     }
 

@@ -270,7 +270,14 @@ fn the_director_comments_where_that_is_its_part() {
     world.refused(Actor::Director, comment(&id, Section::Context, "By the way."), "may_not_comment");
     world.act(Actor::Director, comment(&id, Section::Questions, "How long?")).unwrap();
     world.refused(Actor::Director, comment(&other, Section::Questions, "How long?"), "may_not_comment");
-    world.act(Actor::Director, comment(&other, Section::Context, &format!("See {id}."))).unwrap();
+    world.refused(
+        Actor::Director,
+        comment(&other, Section::Context, &format!("See {id}.")),
+        "may_not_comment",
+    );
+    let near = NewTask { not_twin_of: vec![other.clone()], ..new_task("Beta, once more") };
+    let near = world.act(Actor::Human, Deed::Create(near)).unwrap().created.remove(0);
+    world.act(Actor::Director, comment(&other, Section::Context, &format!("See {near}."))).unwrap();
     world.act(Actor::Agent("ann"), comment(&other, Section::Questions, "@lead @ann which one?")).unwrap();
     assert_eq!(world.task(&other).mentioned, ["lead"]);
     assert_eq!(world.board.eligible(world.now)[0].kind, ItemKind::Mention);
@@ -341,6 +348,81 @@ fn merging_and_splitting_keep_what_depends() {
         Deed::Split { id: made[0].clone(), parts: vec![part("Y"), part("Z")] },
         "split_only_inbox",
     );
+}
+
+#[test]
+fn work_belongs_to_one_assignment() {
+    let mut world = World::new(&[]);
+    let id = world.add("Alpha");
+    let first = world.give(&id, "bob").jobs.remove(0);
+    world.act(Actor::Human, shift(&id, TaskStatus::Inbox)).unwrap();
+    let second = world.give(&id, "bob").jobs.remove(0);
+    assert_ne!(first.assignment, second.assignment);
+    let result = |job: &Job| Deed::Result {
+        id: job.task.clone(),
+        assignment: job.assignment.clone(),
+        outcome: "done".into(),
+        text: "r".into(),
+    };
+    world.act(Actor::Agent("bob"), result(&first)).unwrap();
+    assert_eq!(world.task(&id).status, TaskStatus::InProgress);
+    world.act(Actor::Agent("bob"), result(&second)).unwrap();
+    assert_eq!(world.task(&id).status, TaskStatus::Review);
+}
+
+#[test]
+fn a_verdict_is_on_what_was_said_and_given_once() {
+    let mut world = World::new(&[DoneNeeds::Validator]);
+    let id = world.add("Alpha");
+    world.give(&id, "ann");
+    world.review(&id);
+    let verdict =
+        |verdict: &str| Deed::Validate { id: id.clone(), verdict: verdict.into(), evidence: "seen".into() };
+    let update = |fields: Fields| Deed::Update { id: id.clone(), fields };
+    world.act(Actor::Validator, verdict("not_run")).unwrap();
+    world.act(Actor::Validator, verdict("pass")).unwrap();
+    world.refused(Actor::Validator, verdict("fail"), "has_verdict");
+    let urgent = Fields { priority: Some(Priority::High), ..Fields::default() };
+    world.act(Actor::Director, update(urgent)).unwrap();
+    assert_eq!(world.task(&id).verdict.as_deref(), Some("pass"));
+    let rewritten = Fields { description: Some("Do something else.".into()), ..Fields::default() };
+    world.act(Actor::Director, update(rewritten)).unwrap();
+    assert_eq!((&world.task(&id).verdict, &world.task(&id).verdict_by), (&None, &None));
+    world.refused(Actor::Director, shift(&id, TaskStatus::Done), "needs_validation");
+    world.act(Actor::Validator, verdict("fail")).unwrap();
+    world.refused(Actor::Validator, verdict("pass"), "has_verdict");
+}
+
+#[test]
+fn what_was_merged_away_is_depended_on_by_nothing() {
+    let mut world = World::new(&[]);
+    let (a, b, c) = (world.add("Alpha"), world.add("Beta"), world.add("Gamma"));
+    world.act(Actor::Director, Deed::Merge { id: a.clone(), duplicates: vec![b.clone()] }).unwrap();
+    let on = |ids: &[&String]| {
+        Deed::Create(NewTask {
+            depends_on: ids.iter().map(|id| id.to_string()).collect(),
+            ..new_task("Delta")
+        })
+    };
+    world.refused(Actor::Director, on(&[&b]), "task_closed");
+    let fields = Fields { depends_on: Some(vec![b.clone()]), ..Fields::default() };
+    world.refused(Actor::Director, Deed::Update { id: c.clone(), fields }, "task_closed");
+    let made = world.act(Actor::Director, on(&[&a, &c, &a])).unwrap().created.remove(0);
+    assert_eq!(world.task(&made).depends_on, [a, c]);
+}
+
+#[test]
+fn a_task_waits_for_everything_it_waits_for() {
+    let mut world = World::new(&[]);
+    let id = world.add("Alpha");
+    for waits_for in ["q-1", "q-2", "q-1"] {
+        world.act(Actor::Tool, Deed::Hold { id: id.clone(), waits_for: waits_for.into() }).unwrap();
+    }
+    world.board.release("q-2");
+    assert_eq!(world.task(&id).waits_for, ["q-1"]);
+    world.refused(Actor::Human, Deed::Assign { id: id.clone(), owner: "ann".into() }, "task_waits");
+    world.board.release("q-1");
+    world.give(&id, "ann");
 }
 
 #[test]
@@ -443,6 +525,13 @@ fn check(board: &Board, needs: &[DoneNeeds]) -> Result<(), TestCaseError> {
                 task.id
             );
         }
+        for on in task.depends_on.iter().filter(|_| task.is_open()) {
+            let merged = board.find_task(on).is_some_and(|other| other.merged_into.is_some());
+            prop_assert!(!merged, "{} waits for {on}, which is never done", task.id);
+        }
+        let once: std::collections::BTreeSet<&String> = task.depends_on.iter().collect();
+        prop_assert_eq!(once.len(), task.depends_on.len(), "{} waits twice", task.id);
+        prop_assert!(task.verdict.is_none() || !task.is_open() || task.status == TaskStatus::Review);
         prop_assert!(board.check_cycle(&task.id).is_ok(), "{} goes round", task.id);
         if task.status == TaskStatus::Done {
             prop_assert!(!needs.contains(&DoneNeeds::Validator) || task.verdict.as_deref() == Some("pass"));
@@ -452,6 +541,27 @@ fn check(board: &Board, needs: &[DoneNeeds]) -> Result<(), TestCaseError> {
         prop_assert!(task.nudges <= NUDGES_MAX);
         let read = crate::domain::task::parse_task(&task.render(), &task.id);
         prop_assert!(read.is_ok(), "{read:?}");
+    }
+    Ok(())
+}
+
+/// What one deed may not have done, whatever came before it.
+fn check_step(was: &BTreeMap<String, Task>, board: &Board, deed: &Deed) -> Result<(), TestCaseError> {
+    for task in board.tasks.values() {
+        let Some(before) = was.get(&task.id) else { continue };
+        let same = before.title == task.title && before.description() == task.description();
+        prop_assert!(same || task.verdict.is_none(), "{} keeps the verdict on other words", task.id);
+        if let (Deed::Validate { id, .. }, Some("pass" | "fail")) = (deed, before.verdict.as_deref()) {
+            prop_assert!(*id != task.id, "{id} has a second verdict");
+        }
+        let kept = before.waits_for.iter().all(|id| task.waits_for.contains(id));
+        prop_assert!(kept || !task.is_open(), "{} waits no more for {:?}", task.id, before.waits_for);
+        if let Deed::Result { id, assignment, .. } = deed
+            && *id == task.id
+            && before.assignment != *assignment
+        {
+            prop_assert_eq!(before.status, task.status, "{} was moved by the work of another time", id);
+        }
     }
     Ok(())
 }
@@ -498,7 +608,12 @@ fn any_deed(choice: u8, x: usize, y: usize) -> Deed {
             verdict: ["pass", "fail", "not_run"][y % 3].into(),
             evidence: "e".into(),
         },
-        12 => Deed::Result { id: id(x), outcome: ["done", "failed"][y % 2].into(), text: "r".into() },
+        12 => Deed::Result {
+            id: id(x),
+            assignment: None,
+            outcome: ["done", "failed"][y % 2].into(),
+            text: "r".into(),
+        },
         13 => Deed::RetireAgent { name: owner, why: "w".into() },
         14 => Deed::AddAgent(NewAgent {
             name: ["cid", "dan"][y % 2].into(),
@@ -506,6 +621,7 @@ fn any_deed(choice: u8, x: usize, y: usize) -> Deed {
             purpose: "P".into(),
             works: Works::ByItself,
         }),
+        15 => Deed::Hold { id: id(x), waits_for: format!("q-{}", y % 3) },
         _ => Deed::Seen { id: id(x) },
     }
 }
@@ -515,18 +631,26 @@ proptest! {
     #[test]
     fn no_sequence_reaches_a_forbidden_board(
         needs in 0usize..4,
-        deeds in prop::collection::vec((0u8..16, 0usize..64, 0usize..64, 0u8..5, 0i64..90), 1..60),
+        deeds in prop::collection::vec((0u8..17, 0usize..64, 0usize..64, 0u8..6, 0i64..90), 1..60),
     ) {
         let all = [vec![], vec![DoneNeeds::Validator], vec![DoneNeeds::Approval], vec![DoneNeeds::Validator, DoneNeeds::Approval]];
         let needs = &all[needs];
         let mut world = World::new(needs);
         for (choice, x, y, who, minutes) in deeds {
             world.now += chrono::TimeDelta::minutes(minutes);
-            let actor = [Actor::Human, Actor::Director, Actor::Validator, Actor::Agent("ann"), Actor::Agent("bob")][usize::from(who)];
-            let was: BTreeMap<String, TaskStatus> = world.board.tasks.values().map(|task| (task.id.clone(), task.status)).collect();
-            let _refused_or_not = world.act_with(actor, any_deed(choice, x, y), None);
+            let actor = [Actor::Human, Actor::Director, Actor::Validator, Actor::Agent("ann"), Actor::Agent("bob"), Actor::Tool][usize::from(who)];
+            let was = world.board.tasks.clone();
+            let mut deed = any_deed(choice, x, y);
+            if let Deed::Result { id, assignment, .. } = &mut deed && y.is_multiple_of(3) {
+                *assignment = was.get(id).and_then(|task| task.assignment.clone());
+            }
+            let vouched = x.is_multiple_of(5).then_some("a-1");
+            let done = world.act_with(actor, deed.clone(), vouched);
+            if done.is_ok() {
+                check_step(&was, &world.board, &deed)?;
+            }
             for task in world.board.tasks.values().filter(|task| task.status == TaskStatus::Done) {
-                let before = was.get(&task.id).copied();
+                let before = was.get(&task.id).map(|task| task.status);
                 prop_assert!(matches!(before, Some(TaskStatus::Review | TaskStatus::Done)), "{} was done out of {before:?}", task.id);
             }
             check(&world.board, needs)?;

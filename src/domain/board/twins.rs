@@ -52,6 +52,14 @@ fn likeness(title: &str, description: &str, other: &Task) -> Option<String> {
 }
 
 impl Board {
+    /// Whether another task is a twin of one, much like it, or named as different from it.
+    pub(super) fn is_near(&self, task: &Task, other: &str) -> bool {
+        let Some(other) = self.tasks.get(other).filter(|other| other.id != task.id) else { return false };
+        task.not_twin_of.contains(&other.id)
+            || other.not_twin_of.contains(&task.id)
+            || likeness(&task.title, task.description(), other).is_some()
+    }
+
     fn others<'a>(&'a self, own: Option<&'a str>) -> impl Iterator<Item = &'a Task> {
         self.open_tasks().filter(move |task| own != Some(task.id.as_str()))
     }

@@ -3,9 +3,11 @@
 use super::refuse;
 use crate::domain::action::{Act, Action};
 use crate::domain::allowance::render_usd;
+use crate::domain::board::{Deed, Fields};
 use crate::domain::message::Message;
 use crate::domain::portfolio::Portfolio;
 use crate::domain::project::{Project, ProjectStatus};
+use crate::domain::task::NewTask;
 use crate::domain::verdict::Ruling;
 
 /// The first rule of directives and projects that refuses an action; `led_by` is the message that one sent would answer.
@@ -31,6 +33,15 @@ pub fn rule_portfolio(portfolio: &Portfolio, action: &Action, led_by: Option<&Me
         }
         Act::UpdateProject { id, fields } => rule_update(portfolio, id, fields),
         Act::SummarizeDirective { id, .. } => rule_directive(portfolio, id),
+        Act::Board { deed: Deed::Create(NewTask { project, .. }), .. }
+        | Act::Board { deed: Deed::Update { fields: Fields { project, .. }, .. }, .. } => {
+            let id = project.as_deref()?;
+            if portfolio.project(id).is_none() {
+                Some(unknown(id))
+            } else {
+                rule_held(portfolio, Some(id), None)
+            }
+        }
         Act::RequestApproval { action, .. } => rule_portfolio(portfolio, action, led_by),
         _ => None,
     }
@@ -49,6 +60,7 @@ fn rule_directive(portfolio: &Portfolio, id: &str) -> Option<Ruling> {
 }
 
 fn unknown(id: &str) -> Ruling {
+    let id = crate::domain::text::one_line(id, 60);
     refuse("unknown_project", "projects", format!("there is no project `{id}`"))
 }
 

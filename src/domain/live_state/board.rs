@@ -48,8 +48,8 @@ fn task_line(live: &LiveState, task: &Task, role: Role, moment: &Moment) -> Stri
     if let Some(verdict) = &task.verdict {
         line.push_str(&format!(", verdict {verdict}"));
     }
-    if let Some(waits) = &task.waits_for {
-        line.push_str(&format!(", waits for {waits}"));
+    if !task.waits_for.is_empty() {
+        line.push_str(&format!(", waits for {}", task.waits_for.join(", ")));
     }
     format!("{line}: {}", title(task, role, moment))
 }

@@ -203,6 +203,9 @@ pub fn job_effect(job: &Job, seed: &str, run: &str, now: Time, provenance: Prove
         "schema": 1, "id": id, "pipeline": pipeline, "agent": job.agent, "args": {}, "task": job.task,
         "project": job.project, "run": run, "created": render_rfc3339(now), "provenance": provenance.name(),
     });
+    if let Some(assignment) = &job.assignment {
+        file["assignment"] = json!(assignment);
+    }
     if let Some(engine) = engine {
         file["engine"] = json!(engine);
     }

@@ -8,9 +8,10 @@ use super::{Priority, TaskStatus};
 /// Keys whose value is a time.
 const TIMES: [&[u8]; 6] = [b"created", b"heard", b"due", b"due_told", b"nudged", b"closed"];
 /// Keys whose value is plain text, whatever it says.
-const TEXTS: [&[u8]; 11] = [
+const TEXTS: [&[u8]; 12] = [
     b"title",
     b"worker",
+    b"assignment",
     b"created_by",
     b"project",
     b"vouched",

@@ -79,6 +79,17 @@ fn a_file_made_by_hand_gets_the_sections_it_needs() {
     assert!(again.description().starts_with("Do it"));
 }
 
+#[test]
+fn what_it_waits_for_is_a_list_and_once_was_one_text() {
+    let mut held = task("A.");
+    held.waits_for = vec!["q-1".into(), "a-2".into()];
+    let text = held.render();
+    assert!(text.contains("\nwaits_for: [q-1, a-2]\n"), "{text}");
+    assert_eq!(parse_task(&text, "t-2").unwrap().waits_for, ["q-1", "a-2"]);
+    let old = text.replace("waits_for: [q-1, a-2]", "waits_for: q-1");
+    assert_eq!(parse_task(&old, "t-2").unwrap().waits_for, ["q-1"]);
+}
+
 proptest! {
     #[test]
     fn what_was_said_comes_back(

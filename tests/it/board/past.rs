@@ -1,0 +1,90 @@
+//! What a board keeps of its past, and what that still refuses: earlier assignments, the archive, projects that are not.
+
+use super::{add, desk, no, task};
+use crate::office::{act, action, data, done, names, refused};
+use crate::sandbox::Sandbox;
+use serde_json::json;
+
+/// A task that was done by ann.
+fn finished(sandbox: &Sandbox, title: &str, more: &[&str]) -> String {
+    let id = add(sandbox, title, &[more, &["--owner", "ann"]].concat());
+    done(sandbox, &["task", "move", &id, "review"]);
+    done(sandbox, &["task", "move", &id, "done", "--vouch"]);
+    id
+}
+
+#[test]
+fn an_assignment_is_worked_on_once() {
+    let sandbox =
+        desk().edit(".harness/org.toml", "engine = [\"rules\", \"claude\"]", "engine = [\"claude\"]");
+    done(
+        &sandbox,
+        &["agent", "add", "rd", "eve", "--role", "Thinker", "--purpose", "Thinks.", "--engine", "claude"],
+    );
+    let id = add(&sandbox, "Alpha", &["--owner", "eve"]);
+    done(&sandbox, &["task", "move", &id, "inbox"]);
+    done(&sandbox, &["task", "assign", &id, "eve"]);
+    assert_eq!(names(&sandbox, "org-rd/.harness/jobs").len(), 2);
+    sandbox.clone().reply("It is forty-two.").run(["run-loop", "rd"]).any_stdout().any_stderr();
+    let shown = task(&sandbox, &id);
+    assert_eq!(shown["status"], "review");
+    assert_eq!(sandbox.calls().iter().filter(|call| call.stdin.contains("You are eve")).count(), 1);
+    let said = shown["comments"].to_string();
+    assert!(said.contains("forty-two") && said.contains("no longer this agent's"), "{said}");
+}
+
+#[test]
+fn a_pipelines_assignment_is_worked_on_once() {
+    let sandbox =
+        desk().edit(".harness/org.toml", "engine = [\"rules\", \"claude\"]", "engine = [\"claude\"]");
+    let settings = sandbox.read(".harness/org.toml")
+        + "\n[pipelines.coding]\ncommand = [\"/bin/echo\", \"built {task}\"]\n";
+    let sandbox = sandbox.bytes(".harness/org.toml", settings.as_bytes());
+    done(
+        &sandbox,
+        &["agent", "add", "rd", "cid", "--role", "Builder", "--purpose", "Builds.", "--pipeline", "coding"],
+    );
+    let id = add(&sandbox, "Alpha", &["--owner", "cid"]);
+    done(&sandbox, &["task", "move", &id, "inbox"]);
+    done(&sandbox, &["task", "assign", &id, "cid"]);
+    sandbox.clone().reply("DONE").run(["run-loop", "rd"]).any_stdout().any_stderr();
+    let said = task(&sandbox, &id)["comments"].to_string();
+    assert_eq!(said.matches("built t-").count(), 1, "{said}");
+}
+
+#[test]
+fn a_way_round_through_the_archive_is_seen() {
+    let sandbox = desk();
+    let first = finished(&sandbox, "Alpha", &[]);
+    let second = finished(&sandbox, "Beta", &["--depends-on", &first]);
+    let third = finished(&sandbox, "Gamma", &["--depends-on", &second]);
+    done(&sandbox, &["task", "move", &first, "inbox"]);
+    let way = no(&sandbox, &["task", "depend", &first, "--on", &third], "cycle");
+    assert!(way.contains(&format!("{first} -> {third} -> {second} -> {first}")), "{way}");
+    // The director sees it too: `third` is on its board, named by another task, and `second` is not.
+    add(&sandbox, "Delta", &["--depends-on", &third]);
+    let turn = action("depend_task", json!({"id": first, "on": third}));
+    let office =
+        sandbox.edit(".harness/org.toml", "engine = [\"rules\", \"claude\"]", "engine = [\"claude\"]");
+    assert_eq!(refused(&office, "rd", &[turn])[0].0, "cycle");
+}
+
+#[test]
+fn a_task_belongs_to_a_project_that_is_there() {
+    let sandbox =
+        desk().edit(".harness/org.toml", "engine = [\"rules\", \"claude\"]", "engine = [\"claude\"]");
+    let line = ["task", "add", "rd", "--title", "Alpha", "--description", "Words.", "--project", "nosuch"];
+    let run = sandbox.start(&[&line[..], &["--json"]].concat()).finish().status(1);
+    assert_eq!(run.json()["error"]["code"], "no_project");
+    let create = |project: &str| {
+        action(
+            "create_task",
+            json!({"title": "Alpha", "description": "Words.", "priority": "low", "project": project, "confidence": 90}),
+        )
+    };
+    assert_eq!(refused(&sandbox, "rd", &[create("nosuch")])[0].0, "unknown_project");
+    act(&sandbox, "rd", &[create("platform")]);
+    let id = data(&sandbox, &["task", "list", "rd"])["tasks"][0]["id"].as_str().unwrap().to_string();
+    let update = action("update_task", json!({"id": id, "project": "nosuch", "confidence": 90}));
+    assert_eq!(refused(&sandbox, "rd", &[update])[0].0, "unknown_project");
+}
