@@ -2,11 +2,16 @@
 
 use super::app::{App, Result};
 use super::send::read_body;
-use crate::domain::schedule::{SCHEDULES_MAX, Schedule, ScheduleFile, is_schedule_name, render_schedule};
+use crate::domain::id::{IdKind, new_id};
+use crate::domain::memory::Entry;
+use crate::domain::message::Provenance;
+use crate::domain::schedule::{
+    SCHEDULES_MAX, Schedule, ScheduleFile, is_schedule_name, render_schedule, scheduled, unscheduled,
+};
 use crate::domain::text::one_line;
 use crate::domain::time::{render_local, render_rfc3339};
 use crate::error::{CommandError, Kind};
-use crate::store::org::Org;
+use crate::store::org::{Department, Org};
 use crate::ui::Answer;
 use crate::ui::table::render_table;
 use serde_json::{Value, json};
@@ -175,11 +180,26 @@ fn add(args: &AddArgs, app: &App<'_>) -> Result<Answer> {
     }
     app.audit(&org, "schedule", &format!("{dept}: added {name}, next at {}", render_rfc3339(next)))?;
     department.add_schedule(name, &schedule.file)?;
+    remember(app, &department, scheduled(name, &schedule.file))?;
     app.ui.notice(&format!(
         "It comes next at {}. To undo: harness schedule remove {dept} {name}",
         render_local(next)
     ));
     Ok(Answer::new("harness.schedule/1", data, format!("{name}\n")))
+}
+
+/// Each change of the schedules is an entry of memory of its own.
+fn remember(app: &App<'_>, department: &Department, text: String) -> Result<()> {
+    let now = app.ctx.now();
+    let entry = Entry {
+        day: now.format("%Y-%m-%d").to_string(),
+        key: new_id(IdKind::Entry, now, &app.ctx.random()),
+        tags: vec!["cron".to_string()],
+        provenance: Provenance::Human,
+        refs: Vec::new(),
+        text,
+    };
+    Ok(department.append_memory(&entry)?)
 }
 
 fn remove(args: &RemoveArgs, app: &App<'_>) -> Result<Answer> {
@@ -205,6 +225,7 @@ fn remove(args: &RemoveArgs, app: &App<'_>) -> Result<Answer> {
     }
     app.audit(&org, "schedule", &format!("{dept}: removed {name}: {}", one_line(text, 1_000)))?;
     department.remove_schedule(name)?;
+    remember(app, &department, unscheduled(name))?;
     let text = format!("{dept}: {name} is removed. The audit log keeps what it said.\n");
     Ok(Answer::new("harness.schedule/1", data, text))
 }

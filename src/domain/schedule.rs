@@ -81,6 +81,17 @@ pub fn parse_schedule(text: &str) -> Result<Schedule, String> {
     Schedule::new(file)
 }
 
+/// What memory keeps, under `cron`, of a schedule that was made.
+pub fn scheduled(name: &str, file: &ScheduleFile) -> String {
+    let when = file.cron.as_deref().or(file.at.as_deref()).unwrap_or_default();
+    format!("Scheduled {name}: {when} ({}).\n{}", file.timezone, file.prompt.trim_end())
+}
+
+/// What memory keeps, under `cron`, of a schedule that was ended.
+pub fn unscheduled(name: &str) -> String {
+    format!("Unscheduled {name}.")
+}
+
 /// A schedule's file as text.
 pub fn render_schedule(file: &ScheduleFile) -> String {
     // Every field is a number or a text, which TOML can always write.

@@ -162,7 +162,34 @@ fn a_director_schedules_and_unschedules() {
     assert_eq!(codes(&[action("unschedule", json!({"name": "tuesday"}))]), ["no_schedule"]);
     act(&sandbox, "business", &[action("unschedule", json!({"name": "monday"}))]);
     assert!(sandbox.read("org-business/schedules/monday.toml").contains("ended = "));
+    let memory = sandbox.read("org-business/memory/2026-11-18.md");
+    assert!(memory.contains("[cron] department\n  Scheduled monday: 0 9 * * mon"), "{memory}");
+    assert!(memory.contains("[cron] department\n  Unscheduled monday.\n"), "{memory}");
+    // Without anything new in memory to consolidate, there is nothing to do when the slot would have come.
+    let sandbox = sandbox.clone().without_file("org-business/memory/2026-11-18.md");
     check(&sandbox, "2026-11-23T09:00:00Z", "nothing_open");
     assert_eq!(fired(&sandbox), 0);
     act(&sandbox, "business", &[plan("monday")]);
+}
+
+#[test]
+fn each_change_of_schedules_is_remembered() {
+    let sandbox = Sandbox::new().apart().organisation();
+    let add = [
+        "schedule",
+        "add",
+        "rd",
+        "monday",
+        "--cron",
+        "0 9 * * mon",
+        "--timezone",
+        "UTC",
+        "--prompt",
+        "Plan.",
+    ];
+    sandbox.start(&add).finish().any_stdout().any_stderr();
+    sandbox.start(&["schedule", "remove", "rd", "monday"]).finish().any_stdout().any_stderr();
+    let memory = sandbox.read("org-rd/memory/2026-11-18.md");
+    assert!(memory.contains("[cron] human\n  Scheduled monday: 0 9 * * mon (UTC).\n  Plan.\n"), "{memory}");
+    assert!(memory.contains("[cron] human\n  Unscheduled monday.\n"), "{memory}");
 }

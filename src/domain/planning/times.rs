@@ -4,7 +4,9 @@ use super::Planning;
 use crate::domain::action::{Act, Action};
 use crate::domain::digest::sha256;
 use crate::domain::plan::Effect;
-use crate::domain::schedule::{SCHEDULE_SCHEMA, ScheduleFile, parse_schedule, render_schedule};
+use crate::domain::schedule::{
+    SCHEDULE_SCHEMA, ScheduleFile, parse_schedule, render_schedule, scheduled, unscheduled,
+};
 use crate::domain::time::render_rfc3339;
 
 fn path_of(name: &str) -> String {
@@ -36,6 +38,7 @@ impl Planning<'_> {
             ended: None,
         };
         self.push(index, Effect::Replace { path: path.clone(), before, text: render_schedule(&file) });
+        self.remember(index, &scheduled(name, &file), &["cron".to_string()], &[]);
         self.tell(format!("scheduled {name}"), prompt);
         (name.clone(), format!("{path} is there"))
     }
@@ -50,6 +53,7 @@ impl Planning<'_> {
             schedule.file.ended = Some(render_rfc3339(self.facts.now));
             let text = render_schedule(&schedule.file);
             self.push(index, Effect::Replace { path, before, text });
+            self.remember(index, &unscheduled(name), &["cron".to_string()], &[]);
         }
         self.tell(format!("unscheduled {name}"), "");
         (name.to_string(), format!("{name} comes no more"))
