@@ -34,8 +34,11 @@ impl Shop<'_> {
         let now = (self.now)();
         let sign = self.department.signer(&self.key, RequestKind::Question);
         let mut effects = Vec::new();
-        for question in &questions {
-            let id = derived_id(IdKind::Question, now, &format!("{dept}/intake/{}", question.field));
+        let id = |field: &str| derived_id(IdKind::Question, now, &format!("{dept}/intake/{field}"));
+        // All are of one second: sorted, their ids keep the questions in the order in which they are asked.
+        let mut ids: Vec<String> = questions.iter().map(|question| id(&question.field)).collect();
+        ids.sort();
+        for (question, id) in questions.iter().zip(ids) {
             let mut front = FrontMatter::default();
             front.set_number("schema", 1);
             for (key, value) in
@@ -80,6 +83,15 @@ impl Shop<'_> {
         self.journal.write(&name, &plan)?;
         self.carry_out(&name, plan)?;
         Ok(self.journal.sync()?)
+    }
+
+    /// Whether no other question of the intake is still open.
+    pub(super) fn is_last_of_intake(&self, request: &Request) -> Result<bool> {
+        let asked = self.department.requests(RequestKind::Question, &self.key)?.requests;
+        let open = |other: &&Request| {
+            other.id != request.id && other.text("intake").is_some() && other.status == RequestStatus::Pending
+        };
+        Ok(asked.iter().find(open).is_none())
     }
 
     /// What an answered question of the intake changes: the goal, and a line of memory under `intake`.

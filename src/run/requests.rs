@@ -108,9 +108,11 @@ impl Shop<'_> {
             _ => (Vec::new(), request.status.to_string()),
         };
         let filed = self.file_intake(request)?;
-        // What was filed in the goal stands in every prompt from now on: no message has to say so.
+        // What was filed in the goal stands in every prompt from now on: one message tells the director when it is whole.
         if filed.is_empty() {
             effects.push(self.outcome_message(kind, request, &what));
+        } else if self.is_last_of_intake(request)? {
+            effects.push(self.outcome_message(kind, request, "answered: the goal intake is complete"));
         }
         effects.extend(filed);
         effects.push(self.told_mark(kind, request)?);

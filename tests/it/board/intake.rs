@@ -19,6 +19,9 @@ fn a_department_without_an_objective_asks_once_and_files_the_answers() {
     let sandbox = Sandbox::new().apart().dept("support");
     assert!(run(&sandbox).contains("support has no objective and asks 5 questions"));
     assert_eq!(names(&sandbox, "org-support/questions").len(), 5);
+    let asked = data(&sandbox, &["questions"])["questions"].to_string();
+    let order = ["in one sentence", "How will you see", "By when", "Who is support", "never do"];
+    assert!(order.map(|words| asked.find(words)).is_sorted(), "{asked}");
     assert!(!run(&sandbox).contains("asks"));
     assert_eq!(names(&sandbox, "org-support/questions").len(), 5);
     for (words, answer) in [
@@ -39,6 +42,12 @@ fn a_department_without_an_objective_asks_once_and_files_the_answers() {
     let memory = sandbox.read("org-support/memory/2026-11-18.md");
     assert!(memory.contains("[intake] human") && memory.contains("People who are stuck."), "{memory}");
     assert!(names(&sandbox, "org-support/inbox").is_empty());
+    // The last answer starts the work: one message tells the director.
+    done(&sandbox, &["questions", "answer", &question(&sandbox, "never do"), "Promise a date."]);
+    let mail = names(&sandbox, "org-support/inbox");
+    assert_eq!(mail.len(), 1);
+    let letter = sandbox.read(&format!("org-support/inbox/{}", mail[0]));
+    assert!(letter.contains("kind: System") && letter.contains("the goal intake is complete"), "{letter}");
     assert!(done(&sandbox, &["prompt", "support"]).contains("Answer everybody within a day."));
     assert!(!run(&sandbox).contains("asks"));
     assert!(done(&sandbox, &["verify"]).contains("passed"));
