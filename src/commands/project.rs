@@ -351,6 +351,10 @@ fn changes(args: &UpdateArgs, portfolio: &Portfolio, one: &Project) -> Result<Ve
     wanted.extend(allowance.usd.map(|usd| ("budget_usd", render_usd(usd))));
     wanted.extend(allowance.tokens.map(|tokens| ("budget_tokens", tokens.to_string())));
     wanted.extend(allowance.runs.map(|runs| ("budget_runs", runs.to_string())));
+    if one.is_reserved() && args.status == Some(ProjectStatus::Cancelled) {
+        let error = CommandError::refused(format!("`{}` is always there and can't be cancelled", one.id));
+        return Err(error.code("reserved_project").hint("it can be paused: `--status paused`"));
+    }
     if wanted.is_empty() {
         let error = CommandError::new(Kind::Usage, "say what to change");
         return Err(error.hint("such as `--status paused` or `--budget-usd 40`"));

@@ -5,7 +5,7 @@ use super::charter::load;
 use crate::domain::charter::RECEIVED_EVERYWHERE;
 use crate::domain::id::{Dept, IdKind, is_id, nearest, new_id};
 use crate::domain::message::{BODY_MAX, Draft, Provenance, SUBJECT_MAX, is_kind, render_message};
-use crate::domain::project::{Change, ProjectEffect};
+use crate::domain::project::{Change, ProjectEffect, ProjectStatus};
 use crate::domain::text::one_line;
 use crate::domain::time::render_rfc3339;
 use crate::domain::verdict::{Circumstances, Verdict, judge_action};
@@ -108,7 +108,13 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
 fn allocated_project(args: &SendArgs, org: &Org) -> Result<Option<String>> {
     let Some(id) = args.project.as_ref().filter(|_| args.kind == "BudgetAllocation") else { return Ok(None) };
     known_project(org, id)?;
-    Ok(Some(id.clone()))
+    match org.portfolio()?.project(id).map(|project| project.status) {
+        Some(ProjectStatus::Cancelled) => {
+            Err(CommandError::refused(format!("the project {id} is cancelled: nothing is allocated to it"))
+                .code("held"))
+        }
+        _ => Ok(Some(id.clone())),
+    }
 }
 
 /// Says that there is no such project, where there is none.
@@ -178,6 +184,9 @@ fn check_words(args: &SendArgs) -> Result<()> {
         }
     }
     match args.amount_usd {
+        Some(0.0) if args.kind == "BudgetAllocation" => {
+            Err(usage("a BudgetAllocation of nothing allocates nothing".to_string()))
+        }
         Some(amount) if !amount.is_finite() || amount < 0.0 => {
             Err(usage("the amount must be 0 or more".to_string()))
         }

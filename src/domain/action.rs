@@ -198,8 +198,12 @@ fn missing_fields(spec: &Spec, json: &Map<String, Value>) -> Vec<ActionFault> {
     if spec.name == "request_approval" && missing("rubric") && missing("confidence") {
         faults.push(fault("missing_field", "rubric", "is missing: give a rubric or a confidence"));
     }
-    if json.get("kind").and_then(Value::as_str) == Some("BudgetAllocation") && missing("amount_usd") {
+    let allocates = json.get("kind").and_then(Value::as_str) == Some("BudgetAllocation");
+    if allocates && (missing("amount_usd") || json.get("amount_usd").and_then(Value::as_f64) == Some(0.0)) {
         faults.push(fault("missing_field", "amount_usd", "is missing: a BudgetAllocation says how much"));
+    }
+    if spec.name == "remember" && json.get("tags").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        faults.push(fault("missing_field", "tags", "is empty: an entry has at least one tag"));
     }
     faults
 }

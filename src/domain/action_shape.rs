@@ -225,6 +225,8 @@ mod tests {
         check(&SEND_WITH("reason", "\"short\""), &["bad_field reason"]);
         check(&SEND_WITH("risk", "\"some\""), &["bad_field risk"]);
         check(&SEND_WITH("kind", "\"BudgetAllocation\""), &["missing_field amount_usd"]);
+        let untagged = r#"{"do": "remember", "text": "t", "tags": [], "reason": "long enough"}"#;
+        check(untagged, &["missing_field tags"]);
         check(&SEND_WITH("amount_usd", "-1"), &["bad_field amount_usd"]);
     }
 

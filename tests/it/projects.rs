@@ -16,6 +16,16 @@ fn show(sandbox: &Sandbox, id: &str) -> serde_json::Value {
 }
 
 #[test]
+fn a_reserved_project_is_paused_and_never_cancelled() {
+    let sandbox = Sandbox::new().apart().organisation();
+    let line =
+        |status: &'static str| ["project", "update", "platform", "--status", status, "--why", "so", "--json"];
+    let refused = sandbox.start(&line("cancelled")).finish().status(3).json();
+    assert_eq!(refused["error"]["code"], "reserved_project");
+    sandbox.start(&line("paused")).finish().any_stdout();
+}
+
+#[test]
 fn one_is_made_listed_shown_and_changed() {
     let sandbox = office();
     let id = add(&sandbox, &["--body", "A second one.", "--budget-usd", "20"]);
@@ -81,6 +91,9 @@ fn money_that_is_sent_adds_to_the_budget_once() {
     assert!(status == 1 && stderr.contains("there is no project `apollo`"), "{stderr}");
     assert_eq!(send("platform").0, 0);
     assert_eq!(show(&sandbox, "platform")["budget_usd"], 12.5);
+    done(&sandbox, &["project", "update", &id, "--status", "cancelled", "--why", "so"]);
+    let (status, _, stderr) = send(&id);
+    assert!(status == 3 && stderr.contains("is cancelled"), "{stderr}");
 }
 
 #[test]
