@@ -130,8 +130,16 @@ fn tasks_of<'a>(board: &'a Board, agent: &'a Agent) -> impl Iterator<Item = &'a 
     board.open_tasks().filter(|task| task.owner.as_ref() == Some(&agent.name))
 }
 
+/// The tasks in which it was named and has not answered.
+fn mentions_of<'a>(
+    board: &'a Board,
+    agent: &'a Agent,
+) -> impl Iterator<Item = &'a crate::domain::task::Task> {
+    board.open_tasks().filter(|task| task.mentioned.contains(&agent.name))
+}
+
 fn to_json(dept: &Dept, agent: &Agent, board: &Board) -> Value {
-    let named = board.open_tasks().filter(|task| task.mentioned.contains(&agent.name));
+    let named = mentions_of(board, agent);
     let (engine, pipeline) = match &agent.works {
         Works::ByItself => (None, None),
         Works::Engine(name) => (Some(name), None),
@@ -250,6 +258,12 @@ fn show(args: &ShowArgs, app: &App<'_>) -> Result<Answer> {
         .collect();
     if !tasks.is_empty() {
         text.push_str(&format!("\n{}\n{}", bold("Tasks"), tasks.concat()));
+    }
+    let named: Vec<String> = mentions_of(&loaded.board, agent)
+        .map(|task| format!("  {} {}: {}\n", task.id, task.status, one_line(&task.title, 100)))
+        .collect();
+    if !named.is_empty() {
+        text.push_str(&format!("\n{}\n{}", bold("Mentioned in"), named.concat()));
     }
     Ok(Answer::new("harness.agent-show/1", to_json(&department.dept, agent, &loaded.board), text))
 }

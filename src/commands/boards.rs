@@ -4,12 +4,13 @@ use super::app::{App, Result};
 use super::running::{Order, with_shop};
 use crate::domain::board::{BoardFault, Deed, Done};
 use crate::domain::id::{Match, match_id};
+use crate::domain::message::Message;
 use crate::domain::text::one_line;
 use crate::error::{CommandError, Kind};
 use crate::run::Effects;
 use crate::run::board::Changed;
 use crate::run::cycle::Work;
-use crate::store::org::Department;
+use crate::store::org::{Department, Org};
 use crate::ui::sink::Progress;
 use crate::ui::{Answer, Ui};
 use serde_json::json;
@@ -90,6 +91,8 @@ pub fn change(app: &App<'_>, change: &Change<'_>) -> Result<Told> {
 fn refused(fault: BoardFault) -> CommandError {
     let error = CommandError::refused(&fault.message).code(fault.code);
     match fault.hint {
+        // The rule names an action's field; a person has an option for it.
+        Some(hint) if fault.code == "near_twin" => error.hint(hint.replace("not_twin_of", "--not-twin-of")),
         Some(hint) => error.hint(hint),
         None => error,
     }
@@ -142,6 +145,17 @@ pub fn find_task(app: &App<'_>, wanted: &str) -> Result<(String, String)> {
             .code("no_task")
             .hint("`harness task list` shows the board; `--all` also what is done")),
     }
+}
+
+/// The task, as what is at hand, that an id or the end of one names among what can be done; none where it names none.
+pub fn find_item(app: &App<'_>, org: &Org, department: &Department, wanted: &str) -> Result<Option<Message>> {
+    let board = super::task_show::load(app, org, department)?.board;
+    let eligible = board.eligible(app.ctx.now());
+    let Match::One(id) = match_id(wanted, eligible.iter().map(|item| item.id.as_str())) else {
+        return Ok(None);
+    };
+    let item = eligible.iter().find(|item| item.id == id);
+    Ok(item.and_then(|item| Some(Message::of_task(board.find_task(&item.id)?, item.kind))))
 }
 
 fn task_ids(department: &Department) -> Result<Vec<String>> {

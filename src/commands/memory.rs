@@ -5,6 +5,7 @@ use crate::domain::id::{IdKind, new_id};
 use crate::domain::ledger::memory_lines;
 use crate::domain::memory::{Entry, TAGS_MAX, TOOL_TAGS, parse_curated, stale_points};
 use crate::domain::message::Provenance;
+use crate::domain::redact::Redactor;
 use crate::domain::text::{one_line, visible};
 use crate::domain::time::{Time, render_local, render_rfc3339};
 use crate::error::{CommandError, Kind};
@@ -156,6 +157,11 @@ fn add(args: &AddArgs, app: &App<'_>) -> Result<Answer> {
     }
     if text.len() > TEXT_MAX {
         return usage(format!("the text is longer than {TEXT_MAX} bytes"));
+    }
+    if let Some(kind) = Redactor::new(&[]).find(&text) {
+        return Err(CommandError::refused(format!("it holds what looks like a secret ({kind})"))
+            .code("secret")
+            .hint("memory is shown to models and kept in git: say where the secret is, not what it is"));
     }
     if args.tag.len() > TAGS_MAX {
         return usage(format!("an entry has at most {TAGS_MAX} tags"));

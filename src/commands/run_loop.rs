@@ -125,7 +125,12 @@ pub fn run_director(args: &RunDirectorArgs, app: &App<'_>) -> Result<Answer> {
     let department = app.department(&org, &args.dept)?;
     let message = match &args.message {
         Some(wanted) => {
-            Some(Box::new(super::message::find_copy_of(&org, &department.dept, wanted)?.filed.message))
+            let item = super::boards::find_item(app, &org, &department, wanted)?;
+            let message = match item {
+                Some(task) => task,
+                None => super::message::find_copy_of(&org, &department.dept, wanted)?.filed.message,
+            };
+            Some(Box::new(message))
         }
         None => None,
     };

@@ -126,7 +126,7 @@ struct MoveArgs {
 
 /// Say something about a task
 ///
-/// `@name` and `@lead` (the director) ask that one to look, once.
+/// `@lead` asks the director to look, once. `@name` is kept for that agent: `agent show` lists it until it has answered.
 ///
 /// Examples:
 ///   harness task comment 7f3k2q --section Questions '@lead is the list final?'

@@ -112,9 +112,10 @@ impl Board {
     /// What can be done, in the order in which it should be; one entry a task.
     pub fn eligible(&self, now: Time) -> Vec<Item> {
         let helped: BTreeSet<&str> = self.open_tasks().filter_map(|task| task.assists.as_deref()).collect();
-        let at_work = self.open_tasks().filter(|task| task.status == TaskStatus::InProgress);
-        let beside: BTreeSet<&str> = at_work.filter_map(|task| task.assists.as_deref()).collect();
-        let busy: BTreeSet<&str> = self.open_tasks().filter_map(|task| task.owner.as_deref()).collect();
+        let at_work = || self.open_tasks().filter(|task| task.status == TaskStatus::InProgress);
+        let beside: BTreeSet<&str> = at_work().filter_map(|task| task.assists.as_deref()).collect();
+        // One whose work is in review has time to help.
+        let busy: BTreeSet<&str> = at_work().filter_map(|task| task.owner.as_deref()).collect();
         let free = self.agents.values().any(|agent| agent.is_active() && !busy.contains(agent.name.as_str()));
         let help = |task: &Task| {
             let worked = task.status == TaskStatus::InProgress && task.assists.is_none() && free;

@@ -29,7 +29,11 @@ impl Board {
         self.insert(task);
         let mut done = Done { target: id.clone(), what: format!("{id} is on the board"), ..Done::default() };
         if let Some(owner) = &new.owner {
-            let assigned = self.assign(&id, owner, at)?;
+            // Where it can't be given, it is not made either: its id says nothing to anybody.
+            let assigned = self.assign(&id, owner, at).map_err(|fault| BoardFault {
+                message: fault.message.replace(&format!("`{id}`"), "the new task"),
+                ..fault
+            })?;
             done.what = format!("{id} is on the board, and {owner}'s");
             done.jobs = assigned.jobs;
         }

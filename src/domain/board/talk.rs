@@ -3,6 +3,7 @@
 use super::{Actor, At, Board, BoardFault, Done, fault, refuse, say};
 use crate::domain::judging::issued_ids;
 use crate::domain::task::{Section, Task, TaskStatus};
+use crate::domain::text::one_line;
 use crate::domain::time::Time;
 
 /// How long an owner may be silent before a nudge, how long after one before the next, and how many there may be.
@@ -68,6 +69,9 @@ impl Board {
         };
         if legal {
             return Ok(());
+        }
+        if let Actor::Agent(name) = at.actor {
+            return refuse("unknown_agent", format!("there is no agent `{}`", one_line(name, 40)));
         }
         let fault = fault(
             "may_not_comment",
@@ -167,6 +171,7 @@ impl Board {
         let Actor::Agent(agent) = at.actor else {
             return refuse("who_may", format!("a result is not {}'s", at.actor.name()));
         };
+        let named = self.named_in(text, at);
         let task = self.edit(id)?;
         let section = if outcome == "done" { Section::Evidence } else { Section::Risks };
         say(task, section, &format!("The work ended: {outcome}.\n{text}"), at);
@@ -175,6 +180,7 @@ impl Board {
             (task.status, task.heard) = (TaskStatus::Review, at.now);
             (task.nudges, task.nudged) = (0, None);
         }
+        mention(task, named);
         let what = if theirs { format!("{id} is in review") } else { format!("{id} has a result") };
         Ok(Done { target: id.to_string(), what, ..Done::default() })
     }

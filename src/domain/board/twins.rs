@@ -11,6 +11,9 @@ const EMPTY: [&str; 24] = [
     "our", "your", "its", "are", "was", "will", "all", "any", "new", "make", "add",
 ];
 
+/// Endings of hosts, which are no files.
+const HOSTS: [&str; 6] = ["com", "org", "net", "io", "dev", "example"];
+
 /// What a task says, without case, marks and spacing: two with the same are the same task.
 pub fn fingerprint(title: &str, description: &str) -> String {
     let words = |text: &str| words(text).collect::<Vec<_>>().join(" ");
@@ -32,13 +35,28 @@ fn paths(text: &str) -> BTreeSet<&str> {
     let is_path = |word: &&str| {
         let rooted = word.starts_with('/') || word.starts_with("./") || word.starts_with("~/");
         let inside = word.contains('/') && (word.matches('/').count() > 1 || word.contains('.'));
-        (rooted || inside) && word.len() > 2 && !word.contains("://")
+        (rooted || inside || is_file_name(word)) && word.len() > 2 && !word.contains("://")
     };
     text.split(ends).map(|word| word.trim_end_matches(['.', ':', '!', '?'])).filter(is_path).collect()
 }
 
+/// A bare name such as `README.md`: no number, abbreviation or host.
+fn is_file_name(word: &str) -> bool {
+    let Some((stem, ending)) = word.rsplit_once('.') else { return false };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    stem.len() > 1
+        && stem.chars().all(plain)
+        && (2..=5).contains(&ending.len())
+        && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+        && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        && !HOSTS.contains(&ending)
+}
+
 /// Why two tasks look alike, where they do.
 fn likeness(title: &str, description: &str, other: &Task) -> Option<String> {
+    if words(title).eq(words(&other.title)) {
+        return Some("the title is the same".to_string());
+    }
     let (own, theirs) = (title_words(title), title_words(&other.title));
     let shared = own.intersection(&theirs).count();
     if shared >= 2 && shared * 2 > own.len().min(theirs.len()) {
@@ -120,5 +138,6 @@ mod tests {
         check("see /etc/hosts.", &["/etc/hosts"]);
         check("a/b/c, x/y", &["a/b/c"]);
         check("https://example.org/a/b.html", &[]);
+        check("Mend README.md, e.g. at example.org, version 2.10 or v1.x.", &["README.md"]);
     }
 }

@@ -1,6 +1,7 @@
 //! What a board keeps of its past, and what that still refuses: earlier assignments, the archive, projects that are not.
 
 use super::{add, desk, no, task};
+use crate::office::answer;
 use crate::office::{act, action, data, done, names, refused};
 use crate::sandbox::Sandbox;
 use serde_json::json;
@@ -87,4 +88,52 @@ fn a_task_belongs_to_a_project_that_is_there() {
     let id = data(&sandbox, &["task", "list", "rd"])["tasks"][0]["id"].as_str().unwrap().to_string();
     let update = action("update_task", json!({"id": id, "project": "nosuch", "confidence": 90}));
     assert_eq!(refused(&sandbox, "rd", &[update])[0].0, "unknown_project");
+}
+
+#[test]
+fn a_task_is_validated_by_hand() {
+    let sandbox =
+        desk().edit(".harness/org.toml", "engine = [\"rules\", \"claude\"]", "engine = [\"claude\"]");
+    let id = add(&sandbox, "Alpha", &["--owner", "ann"]);
+    done(&sandbox, &["task", "move", &id, "review"]);
+    let seen = json!({"id": id, "verdict": "pass", "evidence": format!("{id} says it.")});
+    let short = &id[id.len() - 6..];
+    let line = ["run-director", "rd", "--role", "validator", "--message", short];
+    sandbox.clone().reply(&answer(&[action("validate", seen)])).run(line).any_stdout().any_stderr();
+    assert_eq!(task(&sandbox, &id)["verdict"], "pass");
+    assert!(done(&sandbox, &["prompt", "rd", "--role", "validator", "--message", short]).contains(&id));
+}
+
+#[test]
+fn who_is_named_in_a_task_sees_it() {
+    let sandbox = desk();
+    let id = add(&sandbox, "Alpha", &[]);
+    done(&sandbox, &["task", "comment", &id, "@bob have a look"]);
+    let shown = done(&sandbox, &["agent", "show", "rd", "bob"]);
+    assert!(shown.contains("Mentioned in") && shown.contains(&id), "{shown}");
+    no(&sandbox, &["task", "comment", &id, "Hm.", "--as", "nobody"], "unknown_agent");
+}
+
+#[test]
+fn equal_titles_and_file_names_are_near_twins() {
+    let sandbox = desk();
+    add(&sandbox, "Launch", &[]);
+    let line = |title: &'static str, text: &'static str| {
+        ["task", "add", "rd", "--title", title, "--description", text]
+    };
+    no(&sandbox, &line("launch!", "Other words."), "near_twin");
+    done(&sandbox, &line("Alpha", "Mend README.md."));
+    no(&sandbox, &line("Beta", "Write the README.md anew"), "near_twin");
+    let refused = sandbox.start(&line("Beta", "Write the README.md anew")).finish().status(3).any_stdout();
+    let (_, _, stderr) = refused.any_stderr().parts();
+    assert!(stderr.contains("`--not-twin-of`"), "{stderr}");
+}
+
+#[test]
+fn memory_takes_no_secret() {
+    let sandbox = desk();
+    let key = ["sk", "-ant-", "api03-0123456789abcdefghijABCDEFGHIJ0123456789abcdefghij"].concat();
+    let text = format!("The key is {key}.");
+    no(&sandbox, &["memory", "add", "rd", "--tag", "keys", "--text", &text], "secret");
+    done(&sandbox, &["memory", "add", "rd", "--tag", "keys", "--text", "The key is in the safe."]);
 }
