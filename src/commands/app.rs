@@ -34,8 +34,14 @@ impl App<'_> {
 
     /// A department by its name, with a guess where it is misspelt.
     pub fn department(&self, org: &Org, name: &str) -> Result<Department> {
-        let dept = Dept::parse(name)
-            .map_err(|fault| CommandError::new(Kind::Usage, fault).code("bad_department"))?;
+        let dept = Dept::parse(name).map_err(|fault| {
+            let error = CommandError::new(Kind::Usage, fault).code("bad_department");
+            if name.contains(',') {
+                error.hint("name each department by itself: `--to rd --to business`")
+            } else {
+                error
+            }
+        })?;
         if let Some(department) = org.department(&dept)? {
             return Ok(department);
         }

@@ -3,6 +3,7 @@
 
 use super::app::{App, Result};
 use crate::domain::action::{Missing, check_fields};
+use crate::domain::action_block::find_duplicate;
 use crate::domain::charter::Charter;
 use crate::domain::id::Dept;
 use crate::domain::message::Provenance;
@@ -190,7 +191,10 @@ fn check(args: &CheckArgs, app: &App<'_>) -> Result<Answer> {
     let warnings: Vec<String> = standing_warning(&org, &department)?.into_iter().collect();
     let answer = match &args.action {
         Some(action) => check_action(args, &org, &department.dept, &charter.rules, action)?,
-        None => check_whole(&org, &department.dept, &charter.rules)?,
+        None => {
+            check_playbook(&department, &department.pinned()?)?;
+            check_whole(&org, &department.dept, &charter.rules)?
+        }
     };
     let warnings = warnings.into_iter().chain(answer.warnings.clone()).collect();
     Ok(answer.warnings(warnings))
@@ -198,9 +202,17 @@ fn check(args: &CheckArgs, app: &App<'_>) -> Result<Answer> {
 
 fn check_action(args: &CheckArgs, org: &Org, dept: &Dept, charter: &Charter, text: &str) -> Result<Answer> {
     let usage = |what: String| CommandError::new(Kind::Usage, what);
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| usage(format!("the action is not JSON: {error}")))?;
-    let json = value.as_object().ok_or_else(|| usage("the action must be a JSON object".to_string()))?;
+    let example = r#"such as {"do": "send_message", "to": ["rd"], "kind": "Note", ...}; `harness schema actions` has all"#;
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| usage(format!("the action is not JSON: {error}")).hint(example))?;
+    let json = value
+        .as_object()
+        .ok_or_else(|| usage("the action must be a JSON object".to_string()).hint(example))?;
+    if let Some(key) = find_duplicate(text) {
+        return Err(
+            usage(format!("the action has `{key}` twice")).hint("an answer with that would be refused")
+        );
+    }
     let receivers = |name: &str, kind: &str| org.receiver(name, kind);
     let provenance = if args.external { Provenance::External } else { Provenance::Department };
     let at = Circumstances { dept, role: args.role, provenance, receivers: Some(&receivers) };
@@ -254,7 +266,7 @@ fn check_whole(org: &Org, dept: &Dept, charter: &Charter) -> Result<Answer> {
     }
     let count = charter.examples.len();
     let text = format!(
-        "The charter of {dept} is sound: {count} examples as they should be, every kind is received.\n"
+        "The charter of {dept} is sound: {count} examples as they should be, every kind is received, and its playbook can be used.\n"
     );
     Ok(Answer::new("harness.charter-check/1", json!({"dept": dept, "examples": count, "sound": true}), text))
 }

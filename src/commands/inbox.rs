@@ -57,7 +57,11 @@ pub fn inbox(args: &InboxArgs, app: &App<'_>) -> Result<Answer> {
     } else {
         render_table(&["ID", "STATUS", "AGE", "KIND", "FROM", "SUBJECT"], &rows, app.ui.width())
     };
-    Ok(answer("harness.inbox/1", &mail, text).warnings(warnings(&args.dept, "inbox", &mail.unreadable)))
+    // Whatever is wrong with the charter, the mail is shown.
+    let standing = super::charter::standing_warning(&org, &department);
+    let standing = standing.unwrap_or_else(|error| Some(error.cause.to_string()));
+    let warnings = warnings(&args.dept, "inbox", &mail.unreadable).into_iter().chain(standing).collect();
+    Ok(answer("harness.inbox/1", &mail, text).warnings(warnings))
 }
 
 pub fn outbox(args: &OutboxArgs, app: &App<'_>) -> Result<Answer> {

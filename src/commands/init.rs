@@ -7,7 +7,7 @@ use crate::domain::id::Dept;
 use crate::error::{CommandError, Kind};
 use crate::store::charters::Standing;
 use crate::store::org::Org;
-use crate::store::template::{FIVE, LaidOut, Template, lay_out_department, lay_out_root};
+use crate::store::template::{FIVE, LaidOut, Template, check_targets, lay_out_department, lay_out_root};
 use crate::ui::Answer;
 use serde_json::json;
 
@@ -64,6 +64,7 @@ pub fn run(args: &InitArgs, app: &App<'_>) -> Result<Answer> {
         return Ok(dry_run(app, &depts));
     }
     let git = wish(app, args.wish());
+    check_targets(&app.root, &depts, &app.ctx.disk())?;
     let org = lay_out_root(&app.root, &app.ctx.disk())?;
     app.key()?;
     app.audit(&org, "init", &format!("made or completed {}", names.join(", ")))?;
@@ -74,11 +75,11 @@ pub fn run(args: &InitArgs, app: &App<'_>) -> Result<Answer> {
             make_repository(app, &org, dept, &mut warnings)?;
         }
         let laid_out = lay_out_department(&org, dept, template)?;
-        accept(app, &org, &laid_out, &mut warnings)?;
+        let accepted = accept(app, &org, &laid_out, &mut warnings)?;
         if git == Wish::Git {
             first_commit(app, &org, &laid_out.department, &mut warnings)?;
         }
-        made.push(laid_out);
+        made.push((laid_out, accepted));
     }
     let gate = enable_gate(app, &org)?;
     Ok(report(app, &org, &made, &gate).warnings(warnings))
@@ -97,19 +98,28 @@ fn dry_run(app: &App<'_>, depts: &[Dept]) -> Answer {
 }
 
 /// Accepts what is the template's own text; anything else waits for a human to look at it.
-fn accept(app: &App<'_>, org: &Org, laid_out: &LaidOut, warnings: &mut Vec<String>) -> Result<()> {
+fn accept(app: &App<'_>, org: &Org, laid_out: &LaidOut, warnings: &mut Vec<String>) -> Result<Accepted> {
     let department = &laid_out.department;
     if org.standing(department)? == Standing::Accepted {
-        return Ok(());
+        return Ok(Accepted::Before);
     }
     if laid_out.is_template {
-        return Ok(org.accept(department, &department.pinned()?, app.ctx.now())?);
+        org.accept(department, &department.pinned()?, app.ctx.now())?;
+        return Ok(Accepted::Now);
     }
     let dept = &department.dept;
     warnings.push(format!(
         "org-{dept} was there with a charter, playbook or prompts of its own: `harness charter accept {dept}` shows and accepts them"
     ));
-    Ok(())
+    Ok(Accepted::Not)
+}
+
+/// Whether a department's charter, playbook and prompts are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Accepted {
+    Before,
+    Now,
+    Not,
 }
 
 /// Enables a gate that isn't there yet; one that somebody closed stays closed.
@@ -120,19 +130,23 @@ fn enable_gate(app: &App<'_>, org: &Org) -> Result<Gate> {
     Ok(org.gate())
 }
 
-fn report(app: &App<'_>, org: &Org, made: &[LaidOut], gate: &Gate) -> Answer {
+fn report(app: &App<'_>, org: &Org, made: &[(LaidOut, Accepted)], gate: &Gate) -> Answer {
     let root = app.root.display().to_string();
     let mut text = format!("Organisation in {root}\n");
-    for laid_out in made {
+    for (laid_out, accepted) in made {
         let dept = &laid_out.department.dept;
-        let state = match laid_out.written {
-            0 => "was there already, nothing changed".to_string(),
-            count => format!("{count} files written"),
+        let state = match (laid_out.written, accepted) {
+            (0, Accepted::Now) => {
+                "was there already, and is now accepted: it is the template's own".to_string()
+            }
+            (0, _) => "was there already, nothing changed".to_string(),
+            (1, _) => "1 file written".to_string(),
+            (count, _) => format!("{count} files written"),
         };
         text.push_str(&format!("  org-{dept}: {state}\n"));
     }
     text.push_str(&format!("Gate: {}\n\nNext:\n", gate.words()));
-    let first = made.first().map(|laid_out| laid_out.department.dept.to_string()).unwrap_or_default();
+    let first = made.first().map(|(laid_out, _)| laid_out.department.dept.to_string()).unwrap_or_default();
     let kind = if first == "business" { "Directive" } else { "Note" };
     let option = if app.ctx.home().is_some_and(|home| home == app.root) {
         String::new()
@@ -151,7 +165,7 @@ fn report(app: &App<'_>, org: &Org, made: &[LaidOut], gate: &Gate) -> Answer {
     }
     let departments: Vec<_> = made
         .iter()
-        .map(|laid_out| json!({"dept": laid_out.department.dept, "files_written": laid_out.written}))
+        .map(|(laid_out, _)| json!({"dept": laid_out.department.dept, "files_written": laid_out.written}))
         .collect();
     let data = json!({"root": org.root.path(), "departments": departments, "gate": gate});
     Answer::new("harness.init/1", data, text)

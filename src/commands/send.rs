@@ -91,7 +91,11 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
         "send",
         &format!("{} {} from {} to {}", draft.id, draft.kind, draft.from, to.join(", ")),
     )?;
-    deliver(&recipients, &draft.id, &text)?;
+    if let Err(error) = deliver(&recipients, &draft.id, &text) {
+        // Written down before it was tried: what became of it is written down too, as far as the disk lets us.
+        let _ignored = app.audit(&org, "send", &format!("{} failed: {}", draft.id, error.cause));
+        return Err(error);
+    }
     if let (Some(id), Some(usd)) = (project, draft.amount_usd) {
         org.change_project(&ProjectEffect {
             id,

@@ -35,6 +35,7 @@ mod scan;
 
 use serde_json::{Map, Value};
 
+pub use entries::find_duplicate;
 pub use fault::{BlockFault, BlockFaultKind, Quote};
 
 const MAX_DEPTH: usize = 32;

@@ -5,7 +5,7 @@
 //! department's own files.
 
 use super::digest::sha256;
-use super::live_state::{LiveState, Moment, STABLE_ENDS, template_values};
+use super::live_state::{LiveState, Moment, STABLE_ENDS, opening_line, template_values};
 use super::role::{Mode, Role, has_ceo_mode};
 use super::template::{Renderer, Sources, TemplateFault};
 use super::text::{escape_opening, visible};
@@ -72,8 +72,13 @@ impl Prompt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptFault {
     Template(TemplateFault),
-    Source { name: String, what: String },
+    Source {
+        name: String,
+        what: String,
+    },
     NoBase(String),
+    /// A closer that doesn't show how the block opens: no answer to it could be taken.
+    NoOpening(String),
     Mode,
     StableEnds,
     TooLong(usize),
@@ -84,7 +89,13 @@ impl fmt::Display for PromptFault {
         match self {
             PromptFault::Template(fault) => write!(f, "{fault}"),
             PromptFault::Source { name, what } => write!(f, "{name}: {what}"),
-            PromptFault::NoBase(name) => write!(f, "{name} is missing, and every prompt needs it"),
+            PromptFault::NoBase(name) => write!(f, "{name} is missing or empty, and every prompt needs it"),
+            PromptFault::NoOpening(name) => {
+                write!(
+                    f,
+                    "{name} does not show `{{{{ opening }}}}`, the line that opens the block of actions"
+                )
+            }
             PromptFault::Mode => f.write_str("ceo mode is for the worker of `business` alone"),
             PromptFault::StableEnds => f.write_str("live-state.md has `{{ stable_ends }}` more than once"),
             PromptFault::TooLong(bytes) => {
@@ -114,7 +125,7 @@ pub fn assemble_prompt(
     let plain = minijinja::context! { dept => *dept, role => role.name(), mode => mode.name() };
     assembly.add(0, "header.md", &plain)?;
     assembly.add(1, &format!("base/{role}.md"), &plain)?;
-    if assembly.layers.last().is_some_and(|layer| layer.state == "missing") {
+    if assembly.layers.last().is_none_or(|layer| layer.state != "found") {
         return Err(PromptFault::NoBase(format!("base/{role}.md")));
     }
     assembly.add(2, &format!("department/{role}.md"), &plain)?;
@@ -123,11 +134,20 @@ pub fn assemble_prompt(
         Mode::Normal => assembly.add(3, &format!("department/departments/{dept}/{role}.md"), &plain)?,
     }
     assembly.add(4, &format!("dept/{role}.md"), &plain)?;
+    if let Some(own) = assembly.layers.last_mut() {
+        // Where it is looked for, so that one can put it there.
+        own.name = format!("org-{dept}/prompts/{role}.md");
+    }
     assembly.stable_bytes = assembly.text.len();
     if let Some(context) = context {
         let values = template_values(dept, *role, mode.name(), context.live, context.moment);
         assembly.add_live_state(&values)?;
-        assembly.add(7, &format!("closer/{role}.md"), &values)?;
+        let closer = format!("closer/{role}.md");
+        let before = assembly.text.len();
+        assembly.add(7, &closer, &values)?;
+        if role.acts() && !assembly.text[before..].contains(&opening_line(&context.moment.nonce)) {
+            return Err(PromptFault::NoOpening(closer));
+        }
     }
     assembly.finish()
 }

@@ -150,7 +150,7 @@ fn judge_name(
 ) {
     let name = name_of(json);
     if !role_may(at.role, name) {
-        rulings.push(refuse("role_may_not", "roles", format!("a {} may not use `{name}`", at.role)));
+        rulings.push(refuse("role_may_not", "roles", format!("the {} may not use `{name}`", at.role)));
     }
     if !charter.actions.iter().any(|known| known == name) {
         let message = format!("`{name}` is not among the actions in the charter of `{}`", at.dept);

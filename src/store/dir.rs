@@ -78,8 +78,10 @@ impl Dir {
     /// Opens a folder by a path that the user gave; links on the way to it are the user's own.
     pub fn open(path: &Path, disk: Disk) -> Result<Dir> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|error| StoreError::io(path, "open", error))?;
+        let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
+            Errno::NOTDIR => StoreError::new(path, "open", Fault::WrongType("not a folder")),
+            error => StoreError::io(path, "open", error),
+        })?;
         let private = path.file_name().is_some_and(|name| name == ".harness");
         let privacy = if private { Privacy::Private } else { Privacy::Shared };
         Ok(Dir { fd: Arc::new(fd), path: path.to_path_buf(), disk, privacy })
@@ -267,6 +269,19 @@ impl Dir {
             return Err(StoreError::new(path, "read", Fault::TooLarge { size: read as u64, most }));
         }
         Ok(Some((bytes, stat)))
+    }
+
+    /// Makes a file or folder the owner's alone. A link or a pipe has no mode of its own that matters.
+    pub fn make_private(&self, name: &str) -> Result<()> {
+        let mode = match self.stat(name)?.map(|stat| stat.kind) {
+            Some(EntryKind::File) => 0o600,
+            Some(EntryKind::Folder) => 0o700,
+            _ => return Ok(()),
+        };
+        let failed = |error: Errno| StoreError::io(self.path.join(name), "make private", error);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(self.fd(), name, flags, Mode::empty()).map_err(failed)?;
+        rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode)).map_err(failed)
     }
 
     /// Opens a regular file for reading; absent where it is missing.

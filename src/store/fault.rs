@@ -67,6 +67,9 @@ impl StoreError {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     Some(format!("free some space: `df -h {path}`"))
                 }
+                io::ErrorKind::PermissionDenied if self.doing == "read" || self.doing == "open" => {
+                    Some(format!("look at who may read it: `ls -ld {path}`"))
+                }
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     Some(format!("look at who may write there: `ls -ld {path}`"))
                 }

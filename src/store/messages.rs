@@ -267,6 +267,7 @@ impl Department {
         }
         // The reason first: a file without one would be worse than a reason without its file.
         to.replace(&format!("{name}.reason"), format!("{folder}/{file}: {why}\n").as_bytes())?;
-        from.move_to(file, &to, &name)
+        from.move_to(file, &to, &name)?;
+        to.make_private(&name)
     }
 }

@@ -122,6 +122,22 @@ pub fn lay_out_root(root: &Path, disk: &Disk) -> Result<Org> {
     Ok(Org { root, own })
 }
 
+/// Looks at everything that would stop `init` half-way, before the first file is written.
+pub fn check_targets(root: &Path, depts: &[Dept], disk: &Disk) -> Result<()> {
+    if !super::org::is_there(root) {
+        return Ok(());
+    }
+    let dir = Dir::open(root, disk.clone())?;
+    for dept in depts {
+        // A link, or a file in its place, is an error here.
+        dir.find(&folder_name(dept))?;
+    }
+    if let Some(own) = dir.find(".harness")? {
+        Org { root: dir, own }.accepted_digests()?;
+    }
+    Ok(())
+}
+
 /// Makes a department's folder, and whatever of the template is missing in it. Run again, it completes what a crash left.
 pub fn lay_out_department(org: &Org, dept: &Dept, template: Template) -> Result<LaidOut> {
     let laid_out = org.root.disk().with_folders_synced_once(|| lay_out(org, dept, template));

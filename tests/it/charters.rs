@@ -90,9 +90,9 @@ fn a_recipient_must_be_there_and_receive_the_kind() {
 fn an_action_that_is_none_is_a_usage_error() {
     let sandbox = Sandbox::new().dept("rd");
     let run = sandbox.run(["charter", "check", "rd", "--action", "{"]).status(2);
-    let run = run.stderr("error: the action is not JSON: [..]\n");
+    let run = run.stderr("error: the action is not JSON: [..]\nhint: such as [..]\n");
     let run = run.then().run(["charter", "check", "rd", "--action", "[]"]).status(2);
-    run.stderr("error: the action must be a JSON object\n");
+    run.stderr("error: the action must be a JSON object\nhint: such as [..]\n");
 }
 
 #[test]
@@ -247,4 +247,43 @@ fn a_key_that_others_may_read_is_refused() {
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
     let run = sandbox.run(["init", "rd"]).status(1);
     run.stderr("error: can't read [HOME]/.config/harness/key: others may read it; make it yours alone: chmod 600 [HOME]/.config/harness/key\nhint: [..]\n");
+}
+
+#[test]
+fn a_department_is_not_sound_with_a_playbook_that_can_not_be_used() {
+    for (text, what) in [
+        ("garbage [[[", "playbook.toml"),
+        ("schema = 2\n", "schema"),
+        ("schema = 1\n[[rule]]\ndecision = \"NEXT_WORKR\"\n", "playbook"),
+    ] {
+        let sandbox = Sandbox::new().dept("support").file("org-support/playbook.toml", text);
+        let error = sandbox.run(["charter", "check", "support"]).status(3).parts().2;
+        assert!(error.contains(what) && error.contains("hint:"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn mail_is_shown_whatever_is_wrong_with_the_charter_and_that_is_said() {
+    let sandbox = Sandbox::new().dept("support").file("org-support/charter.md", "Something else now.\n");
+    let (status, _, error) = sandbox.run(["inbox", "support"]).parts();
+    assert_eq!(status, 0);
+    assert!(error.contains("charter.md changed since `support` was accepted"), "{error}");
+    let sandbox = Sandbox::new()
+        .dept("support")
+        .without_file("org-support/charter.toml")
+        .fifo("org-support/charter.toml");
+    let (status, _, error) = sandbox.run(["inbox", "support"]).parts();
+    assert!(status == 0 && error.contains("charter.toml"), "{error}");
+}
+
+#[test]
+fn an_action_with_a_key_twice_is_refused_as_in_an_answer() {
+    let action = r#"{"do": "escalate", "do": "remember"}"#;
+    let error = Sandbox::new()
+        .dept("support")
+        .run(["charter", "check", "support", "--action", action])
+        .status(2)
+        .parts()
+        .2;
+    assert!(error.contains("has `do` twice"), "{error}");
 }

@@ -26,7 +26,7 @@ fn five_departments_stand_and_say_what_to_do_next() {
     );
     let sandbox = FIVE.iter().fold(run.then(), |sandbox, dept| {
         let sound = format!(
-            "The charter of {dept} is sound: [..] examples as they should be, every kind is received.\n"
+            "The charter of {dept} is sound: [..] examples as they should be, every kind is received, and its playbook can be used.\n"
         );
         sandbox.run(["charter", "check", dept]).stdout(&sound).then()
     });
@@ -129,7 +129,7 @@ fn a_charter_of_its_own_waits_for_a_human() {
     let run = fresh.run(["init", "rd"]).any_stdout().stderr(
         "warning: org-rd was there with a charter, playbook or prompts of its own: `harness charter accept rd` shows and accepts them\n",
     );
-    run.then().run(["inbox", "rd"]).stdout("The inbox of rd is empty.\n");
+    run.then().run(["inbox", "rd"]).any_stderr().stdout("The inbox of rd is empty.\n");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_root_that_can_not_be_one_is_named() {
     let sandbox = Sandbox::new().file("occupied", "x\n");
     let root = sandbox.root().join("occupied").display().to_string();
     let run = sandbox.run(["init", "--root", &root]).status(1);
-    run.stderr("error: can't make the folder [ROOT]/occupied: [..]\n");
+    run.stderr("error: can't open [ROOT]/occupied: it is not a folder\nhint: put a plain file or folder in its place: [..]\n");
     let nowhere = Sandbox::new().without_env("HARNESS_ROOT").without_env("HOME");
     let run = nowhere.run(["init"]).status(2);
     let run = run.stderr("error: neither --root nor HARNESS_ROOT nor HOME says where the root is\nhint: name it: `--root DIR`\n");
@@ -264,4 +264,32 @@ fn the_home_is_the_root_where_nothing_else_is_said() {
         ",
     );
     assert!(run.home().join("org-rd/charter.toml").exists());
+}
+
+#[test]
+fn what_would_stop_it_half_way_is_seen_before_the_first_file() {
+    let newer =
+        Sandbox::new().dept("rd").file(".harness/accepted.json", "{\"schema\": 9, \"departments\": {}}\n");
+    let before = newer.tree("");
+    let error = newer.clone().run(["init", "support"]).status(1).parts().2;
+    assert!(error.contains("accepted.json"), "{error}");
+    assert_eq!(newer.tree(""), before);
+    let linked = Sandbox::new().link("org-support", "/tmp");
+    let error = linked.clone().run(["init", "support"]).status(1).parts().2;
+    assert!(error.contains("org-support") && error.contains("link"), "{error}");
+    assert!(!linked.exists(".harness"));
+}
+
+#[test]
+fn a_folder_that_equals_the_template_is_accepted_and_that_is_said() {
+    let sandbox = Sandbox::new()
+        .dept("support")
+        .file(".harness/accepted.json", "{\"schema\": 1, \"departments\": {}}\n");
+    let said = sandbox.clone().run(["init", "support"]).take_stdout();
+    assert!(
+        said.contains("org-support: was there already, and is now accepted: it is the template's own"),
+        "{said}"
+    );
+    let said = sandbox.run(["init", "support"]).take_stdout();
+    assert!(said.contains("org-support: was there already, nothing changed"), "{said}");
 }

@@ -414,3 +414,15 @@ fn the_outbox_shows_what_was_sent() {
     let run = run.then().file("org-rd/outbox/m-1.md", text).run(["outbox", "rd"]);
     run.stdout("ID   AGE  KIND      TO        SUBJECT\nm-1  24h  Proposal  business  Build it\n");
 }
+
+#[test]
+fn a_send_that_failed_is_written_down_as_failed() {
+    let sandbox = Sandbox::new().dept("support");
+    std::fs::remove_dir(sandbox.root().join("org-support/inbox")).unwrap();
+    let sandbox = sandbox.link("org-support/inbox", "/tmp");
+    let args = ["send", "--to", "support", "--kind", "Note", "--subject", "Hello", "--body", "Hi"];
+    sandbox.clone().run(args).status(1).parts();
+    let audit = sandbox.read(".harness/audit.jsonl");
+    let last = audit.lines().last().unwrap();
+    assert!(last.contains(" failed: ") && last.contains("it is a link"), "{last}");
+}

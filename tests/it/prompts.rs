@@ -34,19 +34,32 @@ fn layers_come_in_their_order_each_from_its_place() {
         ("department/departments/business/worker.md", "L3"),
         ("department/departments/business/ceo.md", "L5 {{ mode }}"),
         ("live-state.md", "L6 {{ charter.mandate | length > 0 }}{{ stable_ends }}tail"),
-        ("closer/worker.md", "L7 {{ nonce }} {{ now }}"),
+        ("closer/worker.md", "L7 {{ now }}\n{{ opening }}"),
         ("header.md", "not mine to change"),
     ] {
         sandbox = sandbox.file(&format!(".harness/prompts/{file}"), text);
     }
     let head = "# harness: instructions and live state for one step of one director\n\nL1 worker\n\nL2\n\n";
-    let rest = format!("L4 business\n\nL6 True\n\ntail\n\nL7 {NONCE} 0000-00-00T00:00:00Z\n");
+    let rest = format!("L4 business\n\nL6 True\n\ntail\n\nL7 0000-00-00T00:00:00Z\n```actions {NONCE}\n");
     let normal = prompt(&sandbox, &["business", "--role", "worker", "--context"]);
     assert_eq!(normal, format!("{head}L3\n\n{rest}"));
     let ceo = prompt(&sandbox, &["business", "--role", "worker", "--mode", "ceo"]);
     assert_eq!(ceo, format!("{head}L5 ceo\n\n{rest}"));
     let alone = prompt(&sandbox, &["business", "--role", "worker", "--no-context"]);
     assert_eq!(alone, format!("{head}L3\n\nL4 business\n"));
+}
+
+#[test]
+fn a_prompt_without_its_base_or_its_opening_line_is_refused() {
+    for (file, text, what) in [
+        ("base/worker.md", "\n", "base/worker.md is missing or empty"),
+        ("closer/worker.md", "hi\n", "closer/worker.md does not show `{{ opening }}`"),
+        ("closer/worker.md", "", "closer/worker.md does not show `{{ opening }}`"),
+    ] {
+        let sandbox = Sandbox::new().organisation().file(&format!(".harness/prompts/{file}"), text);
+        let error = sandbox.run(["prompt", "business", "--role", "worker"]).status(1).parts().2;
+        assert!(error.contains(what), "{file}: {error}");
+    }
 }
 
 #[test]
@@ -62,7 +75,7 @@ fn explain_lists_each_layer() {
         1      base/worker.md                             found  [..]   yes     embedded
         2      department/worker.md                       found  7      1       yes     [ROOT]/.harness/prompts/[..]
         3      department/departments/business/worker.md  found  [..]   yes     embedded
-        4      dept/worker.md                             empty  0      0       yes     [ROOT]/org-business/[..]
+        4      org-business/prompts/worker.md             empty  0      0       yes     [ROOT]/org-business/[..]
         6      live-state.md                              found  [..]    embedded
         7      closer/worker.md                           found  [..]   no      embedded
         [..] bytes, of which [..] ([..] %) are the same from step to step

@@ -236,3 +236,18 @@ fn a_newer_gate_is_closed() {
     assert_eq!(run.read(".harness/gate.json"), gate);
     run.then().run(["gate", "trip", "--why", "closing is always right"]).any_stdout();
 }
+
+#[test]
+fn what_is_set_aside_is_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new()
+        .dept("rd")
+        .bytes("org-rd/inbox/bad.md", b"\xff\xfe")
+        .bytes("org-rd/inbox/folder.md/x", b"");
+    sandbox.clone().run(["run-loop", "rd", "--engine", "rules"]).parts();
+    let mode = |name: &str| {
+        let path = sandbox.root().join("org-rd/.harness/quarantine").join(name);
+        std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!((mode("bad.md"), mode("folder.md")), (0o600, 0o700));
+}

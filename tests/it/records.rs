@@ -69,7 +69,7 @@ fn a_steps_record_tells_all() {
         format!("\n1. send_message: allow (in_charter); {sent} was sent to rd\n"),
         format!("\n2. mark_message: allow (in_charter); {id} is actioned\n"),
         "\n- 1 base/worker.md: found, embedded, ".to_string(),
-        "\n- 4 dept/worker.md: missing, 0 bytes\n".to_string(),
+        "\n- 4 org-business/prompts/worker.md: missing, 0 bytes\n".to_string(),
         "\n- 7 closer/worker.md: found, embedded, ".to_string(),
         "\n## Output\n\n````text\nThis is what I do about it.\n".to_string(),
     ] {

@@ -31,6 +31,14 @@ pub(super) fn parse_entries(body: &str, first_line: usize, faults: &mut Faults) 
     }
 }
 
+/// A key that a JSON object gives twice, anywhere in it.
+pub fn find_duplicate(object: &str) -> Option<String> {
+    let mut walk = Walk::default();
+    let mut json = serde_json::Deserializer::from_str(object);
+    let _value = Node { depth: 1, walk: &mut walk }.deserialize(&mut json);
+    walk.duplicates.into_iter().next().map(|(_, key)| key)
+}
+
 fn collect(
     values: Vec<Value>,
     lines: &[usize],
