@@ -5,7 +5,7 @@
 //! on, if it still stands where it did. Killed in between, the notes are still there and the next commit takes them in.
 //! Whatever goes wrong is said in a word: the run stands, and the commit follows.
 
-use super::git::Git;
+use super::git::{Git, succeeded};
 use super::{Effects, Shop};
 use crate::domain::commit::{
     Note, Standing, Telling, fold_notes, is_change, render_commit, runs_of, with_entries,
@@ -18,6 +18,7 @@ use crate::domain::git::{
 };
 use crate::domain::redact::Redactor;
 use crate::domain::time::Time;
+use crate::process::quick::QuickEnd;
 use crate::store::git::{find_repository, index_is_locked, read_head, under_way};
 use crate::store::lock::{Attempt, try_lock};
 use crate::store::org::{Department, Org};
@@ -157,16 +158,22 @@ impl Committing<'_> {
     fn commit_notes(&self, notes: &[Note]) -> Step<Committed> {
         let git = Git::find(self.variables, self.department.dir.path())
             .ok_or_else(|| "there is no git on PATH".to_string())?;
-        let (place, branch) = self.look(&git)?;
-        let files = self.without_ignored(&git, fold_notes(notes))?;
+        let files = fold_notes(notes);
+        let paths: String = files.keys().map(|path| format!("{path}\0")).collect();
+        let [place, ignored, who] = git.ask_together([
+            (&ASK_PLACE[..], Vec::new()),
+            (&["check-ignore", "-z", "--stdin"][..], paths.into_bytes()),
+            (&["var", "-l"][..], Vec::new()),
+        ]);
+        let (place, branch) = self.look(&git, place?)?;
+        let files = without_ignored(ignored?, files)?;
         let Picked { changes, left } = self.pick(&git, &place, files)?;
         let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
         // Records alone are no change: they go with the next commit.
         if !is_change(&paths) {
             return Err(Halt::Nothing);
         }
-        let said = git.call(&["var", "-l"], Vec::new())?;
-        let by = parse_committer(&String::from_utf8_lossy(&said))?;
+        let by = parse_committer(&String::from_utf8_lossy(&succeeded(who?)?))?;
         let message = self.message(notes, &paths)?;
         wait_for_index(Path::new(&place.git_dir))?;
         let commit = Commit {
@@ -195,8 +202,7 @@ impl Committing<'_> {
     }
 
     /// Where the department stands, and on which branch; else the word for why there is no commit.
-    fn look(&self, git: &Git<'_>) -> Step<(GitPlace, String)> {
-        let said = git.ask(&ASK_PLACE, Vec::new())?;
+    fn look(&self, git: &Git<'_>, said: QuickEnd) -> Step<(GitPlace, String)> {
         let (stdout, stderr) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
         let place = parse_place(&stdout, &stderr)?;
         let git_dir = Path::new(&place.git_dir);
@@ -229,22 +235,6 @@ impl Committing<'_> {
     /// A repository further up, as of somebody's home folder, counts only where the department is in it.
     fn is_tracked(&self, git: &Git<'_>) -> Step<bool> {
         Ok(!git.call(&["ls-files", "-z", "--", "charter.toml"], Vec::new())?.is_empty())
-    }
-
-    fn without_ignored(
-        &self,
-        git: &Git<'_>,
-        mut files: BTreeMap<String, Standing>,
-    ) -> Step<BTreeMap<String, Standing>> {
-        let asked: String = files.keys().map(|path| format!("{path}\0")).collect();
-        let said = git.ask(&["check-ignore", "-z", "--stdin"], asked.into_bytes())?;
-        if !matches!(said.code, Some(0 | 1)) {
-            return Err(crate::domain::git::first_line(&String::from_utf8_lossy(&said.stderr)).into());
-        }
-        let ignored = String::from_utf8_lossy(&said.stdout);
-        let ignored: BTreeSet<&str> = ignored.split('\0').collect();
-        files.retain(|path, _| !ignored.contains(path.as_str()));
-        Ok(files)
     }
 
     /// What each file is in the commit. A file that somebody changed after it was written is theirs.
@@ -311,6 +301,20 @@ impl Committing<'_> {
         let imported = parse_import(&String::from_utf8_lossy(&said), commit.changes);
         imported.ok_or_else(|| "git fast-import gave an answer that can't be read".to_string().into())
     }
+}
+
+/// The files that `check-ignore` did not name.
+fn without_ignored(
+    said: QuickEnd,
+    mut files: BTreeMap<String, Standing>,
+) -> Step<BTreeMap<String, Standing>> {
+    if !matches!(said.code, Some(0 | 1)) {
+        return Err(crate::domain::git::first_line(&String::from_utf8_lossy(&said.stderr)).into());
+    }
+    let ignored = String::from_utf8_lossy(&said.stdout);
+    let ignored: BTreeSet<&str> = ignored.split('\0').collect();
+    files.retain(|path, _| !ignored.contains(path.as_str()));
+    Ok(files)
 }
 
 /// A log with its entries, on top of what is committed: lines of a human's in the same file stay theirs.

@@ -53,12 +53,27 @@ impl<'a> Git<'a> {
         run_quick(spec).map_err(|error| format!("git {}: {error}", args.first().unwrap_or(&"")))
     }
 
+    /// Several calls that don't depend on each other, side by side: each costs the start of a process.
+    pub fn ask_together<const N: usize>(
+        &self,
+        calls: [(&[&str], Vec<u8>); N],
+    ) -> [Result<QuickEnd, String>; N] {
+        std::thread::scope(|scope| {
+            let asked = calls.map(|(args, stdin)| scope.spawn(move || self.ask(args, stdin)));
+            asked.map(|asked| asked.join().unwrap_or_else(|_| Err("asking git broke off".to_string())))
+        })
+    }
+
     /// One call that must succeed.
     pub fn call(&self, args: &[&str], stdin: Vec<u8>) -> Said {
-        let ended = self.ask(args, stdin)?;
-        match ended.code {
-            Some(0) => Ok(ended.stdout),
-            _ => Err(first_line(&String::from_utf8_lossy(&ended.stderr))),
-        }
+        succeeded(self.ask(args, stdin)?)
+    }
+}
+
+/// What a call said that must have succeeded.
+pub fn succeeded(ended: QuickEnd) -> Said {
+    match ended.code {
+        Some(0) => Ok(ended.stdout),
+        _ => Err(first_line(&String::from_utf8_lossy(&ended.stderr))),
     }
 }

@@ -35,12 +35,14 @@ fn at_any_operation_of_the_run() {
     }
 }
 
-/// A git that kills whoever calls it, before or after its n-th call has done its work.
+/// A git that kills whoever calls it, before or after its n-th call has done its work. Calls may come side by side:
+/// making a folder is what gives each a number of its own.
 fn killer(sandbox: &Sandbox, nth: u32, when: &str) {
     let count = sandbox.dir().join("calls");
+    fs::create_dir(&count).unwrap();
     let path = sandbox.dir().join("bin/git");
     let text = format!(
-        "#!/bin/sh\necho x >> {count}\nn=$(wc -l < {count})\n\
+        "#!/bin/sh\nn=1\nwhile ! mkdir {count}/$n 2>/dev/null; do n=$((n+1)); done\n\
          if [ $n -eq {nth} ] && [ {when} = before ]; then kill -9 $PPID; exit 1; fi\n\
          if [ $n -eq {nth} ] && [ {when} = within ]; then kill -9 $PPID; fi\n\
          /usr/bin/git \"$@\"\ncode=$?\n\
@@ -56,7 +58,7 @@ fn at_any_call_of_git() {
     let sandbox = with_git();
     killer(&sandbox, 99, "never");
     sandbox.start(&["run-loop", DEPT, "--engine", "rules"]).finish().any_stdout().any_stderr();
-    let calls = fs::read_to_string(sandbox.dir().join("calls")).unwrap().lines().count() as u32;
+    let calls = fs::read_dir(sandbox.dir().join("calls")).unwrap().count() as u32;
     assert!((5..=9).contains(&calls), "{calls}");
     for nth in 1..=calls {
         for when in ["before", "within", "after"] {
