@@ -72,6 +72,7 @@ Trust it:
   verify        Check that everything on disk holds together
   recover       Finish what a dead run left
   drill         Kill runs on purpose, and prove recovery
+  selftest      Kill runs at every operation on your own disk, and prove recovery
   commit        Commit what was written in a department
   undo          Take back what a run changed
   replay        Judge a run's answers by the rules of today

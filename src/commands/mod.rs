@@ -44,6 +44,7 @@ mod runs;
 mod schedule;
 mod schedulers;
 mod schema;
+mod selftest;
 mod send;
 mod service;
 mod service_status;
@@ -118,6 +119,9 @@ pub enum Command {
     Health(health::HealthArgs),
     Verify(verify::VerifyArgs),
     Drill(drill::DrillArgs),
+    Selftest(selftest::SelftestArgs),
+    #[command(hide = true)]
+    Die(selftest::DieArgs),
     Recover(recover::RecoverArgs),
     Commit(commit::CommitArgs),
     Undo(undo::UndoArgs),
@@ -158,6 +162,8 @@ pub fn run(command: Option<&Command>, app: &App<'_>) -> Result<Answer> {
         Some(Command::Config(args)) => config::run(args, app),
         Some(Command::Doctor(args)) => doctor::run(args, app),
         Some(Command::Drill(args)) => drill::run(args, app),
+        Some(Command::Selftest(args)) => selftest::run(args, app),
+        Some(Command::Die(args)) => selftest::die(args, app),
         Some(Command::Health(args)) => health::run(args, app),
         Some(Command::Service(args)) => service::run(args, app),
         Some(Command::Questions(args)) => questions::questions(args, app),

@@ -45,6 +45,7 @@ pub mod request;
 pub mod role;
 pub mod schedule;
 pub mod schema;
+pub mod selftest;
 pub mod service_unit;
 pub mod settings;
 pub mod simulation;

@@ -1,6 +1,6 @@
 //! A program started without a guard, so that it can be killed as a machine's mishap would kill it.
 //!
-//! This is for the drill alone: whatever must not be left behind runs under `child`.
+//! This is for drill and selftest alone: whatever must not be left behind runs under `child`.
 
 use super::stop::ProcessId;
 use std::ffi::OsString;

@@ -92,6 +92,17 @@ impl Disk {
         Disk { unsynced: true, ..Disk::new(None) }
     }
 
+    /// A disk on which the process dies at an operation; a promise that a test has broken stays so.
+    pub fn dying(&self, at: u64, mishap: Mishap) -> Disk {
+        let breakage = self.test.as_ref().and_then(|test| test.plan.breakage);
+        Disk::new(Some(Plan { mishap: Some((at, mishap)), trace: None, breakage }))
+    }
+
+    /// How many operations there were, where they are counted.
+    pub fn operations(&self) -> u64 {
+        self.test.as_ref().map_or(0, |test| test.count.load(Ordering::SeqCst))
+    }
+
     /// The same disk, whose temporary files carry the run and its department, so that recovery knows its own.
     pub fn owned_by(&self, run: &str, dept: &str) -> Disk {
         Disk { owner: format!("{run}.{dept}").into(), ..self.clone() }

@@ -15,6 +15,7 @@ pub mod copy;
 pub mod dir;
 pub mod directives;
 pub mod disk;
+pub mod effects;
 pub mod engines;
 pub mod events;
 pub mod fault;

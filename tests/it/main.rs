@@ -77,6 +77,7 @@ mod sandbox;
 mod scenarios;
 mod schedules;
 mod schema;
+mod selftests;
 mod service;
 mod simulations;
 mod snapshot;
