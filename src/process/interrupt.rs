@@ -1,14 +1,17 @@
-//! Being asked to stop by signal: SIGINT from the keyboard, SIGTERM from everyone else.
+//! Being asked to stop by signal: SIGINT from the keyboard, SIGHUP from a terminal that closes, SIGTERM from everyone
+//! else.
 //!
 //! Once means stop cleanly; a second SIGINT means now. It ends nothing by itself: whoever waits asks it.
-//! SIGHUP is left alone: under `nohup` it is ignored, and a handler would undo that.
+//! SIGHUP is left alone where it is ignored, as under `nohup`: a handler would undo that. Where the system doesn't show
+//! what is ignored (other than Linux), it is left alone too, and ends the process as it ends any other.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use super::table::is_ignored;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// How soon to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes both signals over for the rest of the process's life.
+    /// Takes the signals over for the rest of the process's life.
     pub fn listen() -> io::Result<Interrupt> {
         if SIGNALS.get().is_none() {
             // Another thread that was faster keeps its own; ours then only adds a listener that nobody asks.
@@ -69,6 +72,9 @@ impl Signals {
         signal_hook::low_level::pipe::register(SIGINT, sender)?;
         let terminated = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGTERM, Arc::clone(&terminated))?;
+        if is_ignored(SIGHUP) == Some(false) {
+            signal_hook::flag::register(SIGHUP, Arc::clone(&terminated))?;
+        }
         Ok(Signals { presses, pressed: AtomicUsize::new(0), terminated })
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Owned formats: `/proc/<pid>/stat`, of which the name in brackets may hold any byte, brackets and line ends
 //! too, so that fields count from the last `)`; and `/proc/<pid>/environ`, entries that end in a zero byte,
-//! as they were when the program started.
+//! as they were when the program started; and the line `SigIgn:` of `/proc/self/status`, a mask in hex whose lowest bit
+//! is signal 1.
 
 use std::ffi::OsString;
 use std::fs;
@@ -39,6 +40,17 @@ pub fn mark(pid: u32) -> Option<OsString> {
 pub fn boot() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(text.trim().to_string())
+}
+
+/// Whether this process ignores a signal.
+pub fn is_ignored(signal: i32) -> Option<bool> {
+    parse_ignored(&fs::read_to_string("/proc/self/status").ok()?, signal)
+}
+
+fn parse_ignored(status: &str, signal: i32) -> Option<bool> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+    Some(mask >> u32::try_from(signal).ok()?.checked_sub(1)? & 1 == 1)
 }
 
 fn parse_stat(stat: &[u8]) -> Option<Process> {
@@ -89,6 +101,17 @@ mod tests {
         assert_eq!(value(b"A=1\0HARNESS_RUN=r-1\0B=\0"), Some("r-1".into()));
         assert_eq!(value(b"HARNESS_RUN="), Some(String::new()));
         assert_eq!(value(b"XHARNESS_RUN=r-1\0HARNESS_RUNS=r-1\0A=HARNESS_RUN=r-1\0"), None);
+    }
+
+    #[test]
+    fn reads_what_is_ignored() {
+        let status = "Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000002\n";
+        assert_eq!(
+            [1, 2, 13, 64].map(|signal| parse_ignored(status, signal)),
+            [true, false, true, false].map(Some)
+        );
+        assert_eq!(parse_ignored("Name:\tx\n", 1), None);
+        assert_eq!((parse_ignored(status, 0), parse_ignored(status, -1)), (None, None));
     }
 
     #[test]

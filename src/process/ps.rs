@@ -29,6 +29,11 @@ pub fn mark(_pid: u32) -> Option<OsString> {
     None
 }
 
+/// Never known here.
+pub fn is_ignored(_signal: i32) -> Option<bool> {
+    None
+}
+
 /// What names this boot of the machine.
 pub fn boot() -> Option<String> {
     let output = Command::new(SYSCTL).args(["-n", "kern.bootsessionuuid"]).output().ok()?;

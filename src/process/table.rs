@@ -6,9 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 #[cfg(target_os = "linux")]
-pub use super::procfs::{boot, find, list, mark, newest_first};
+pub use super::procfs::{boot, find, is_ignored, list, mark, newest_first};
 #[cfg(not(target_os = "linux"))]
-pub use super::ps::{boot, find, list, mark};
+pub use super::ps::{boot, find, is_ignored, list, mark};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
