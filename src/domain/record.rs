@@ -65,6 +65,7 @@ pub fn render_step(line: &StepLine, record: &StepRecord<'_>) -> String {
     }
     for (key, tokens) in [
         ("input_tokens", line.input_tokens),
+        ("cache_write_tokens", line.cache_write_tokens),
         ("cache_read_tokens", line.cache_read_tokens),
         ("output_tokens", line.output_tokens),
     ] {
@@ -144,8 +145,16 @@ fn ledger_part(line: &Line) -> String {
     format!("\n## Ledger\n\n{}", fenced("json ledger", &render_line(line)))
 }
 
+/// What a run's record tells beside its line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunStory<'a> {
+    pub entries: &'a [String],
+    /// What a program printed.
+    pub output: &'a str,
+}
+
 /// The record of a run.
-pub fn render_run(dept: &str, line: &RunLine, story: &[String]) -> String {
+pub fn render_run(dept: &str, line: &RunLine, story: &RunStory<'_>) -> String {
     let mut front = FrontMatter::default();
     front.set_number("schema", 1);
     for (key, value) in [
@@ -163,11 +172,14 @@ pub fn render_run(dept: &str, line: &RunLine, story: &[String]) -> String {
     front.set_number("steps", line.steps);
     front.set_text("cost_usd", cost(line.cost_usd, line.counted_usd));
     let mut text = format!("\n# Run of {dept}: {}\n\n{}\n", line.outcome, line.reason);
-    if !story.is_empty() {
+    if !story.entries.is_empty() {
         text.push('\n');
     }
-    for entry in story {
+    for entry in story.entries {
         text.push_str(&format!("- {entry}\n"));
+    }
+    if !story.output.is_empty() {
+        text.push_str(&format!("\n## Output\n\n{}", fenced("text", story.output)));
     }
     text.push_str(&ledger_part(&Line::Run(line.clone())));
     front.render(&text)

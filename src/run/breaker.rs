@@ -12,7 +12,7 @@ use crate::domain::gate::{Gate, GateState};
 use crate::domain::id::{IdKind, derived_id};
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::request::{RequestKind, sign_request};
-use crate::domain::time::{parse_rfc3339, render_rfc3339};
+use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 
 const DEATHS: usize = 3;
 const IDLE_SPENDING: usize = 5;
@@ -89,15 +89,7 @@ impl Shop<'_> {
         let dept = &self.department.dept;
         let ToolEscalation { run, topic, .. } = about;
         let id = derived_id(IdKind::Escalation, (self.now)(), &format!("{run}/{topic}"));
-        let mut front = FrontMatter::default();
-        front.set_number("schema", 1);
-        for (key, value) in [("id", id.as_str()), ("from", "harness"), ("run", run), ("status", "pending")] {
-            front.set_text(key, value);
-        }
-        front.set_text("created", render_rfc3339((self.now)()));
-        front.set_text("provenance", "department");
-        let text = front.render(&about.body);
-        let text = sign_request(&text, &self.department.signer(&self.key, RequestKind::Escalation));
+        let text = self.escalation_text(&id, run, (self.now)(), &about.body);
         self.department.dir.make("escalations")?.create(&format!("{id}.md"), text.as_bytes())?;
         self.notify(&Notice {
             kind: "escalation",
@@ -107,6 +99,18 @@ impl Shop<'_> {
             alike: format!("{topic} {dept}"),
         });
         Ok(format!("escalations/{id}.md"))
+    }
+
+    /// The file of an escalation by the tool, signed.
+    pub(super) fn escalation_text(&self, id: &str, run: &str, created: Time, body: &str) -> String {
+        let mut front = FrontMatter::default();
+        front.set_number("schema", 1);
+        for (key, value) in [("id", id), ("from", "harness"), ("run", run), ("status", "pending")] {
+            front.set_text(key, value);
+        }
+        front.set_text("created", render_rfc3339(created));
+        front.set_text("provenance", "department");
+        sign_request(&front.render(body), &self.department.signer(&self.key, RequestKind::Escalation))
     }
 
     fn trip_where_many_are_paused(&self) -> Result<()> {

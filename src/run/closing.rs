@@ -7,7 +7,7 @@ use super::{Effects, Result, Shop};
 use crate::domain::event::Event;
 use crate::domain::ledger::{Line, RunLine, render_line};
 use crate::domain::plan::{Finish, PLAN_SCHEMA, Plan, Planned};
-use crate::domain::record::render_run;
+use crate::domain::record::{RunStory, render_run};
 use crate::domain::time::render_rfc3339;
 use crate::store::breakage::Breakage;
 use crate::store::charters::LoadedCharter;
@@ -112,19 +112,22 @@ impl Shop<'_> {
 
     /// Writes a run's record and ledger line, through the journal like any other step's.
     pub fn close_run(&self, line: RunLine, story: &[String], charter: &str) -> Result<()> {
-        self.close_run_with(line, story, charter, Vec::new())
+        self.close_run_with(line, &RunStory { entries: story, output: "" }, charter, Vec::new())
     }
 
     /// The same, with effects that belong to the run's end.
     pub fn close_run_with(
         &self,
         mut line: RunLine,
-        story: &[String],
+        story: &RunStory<'_>,
         charter: &str,
         effects: Vec<Planned>,
     ) -> Result<()> {
         line.record = run_record_name(self, &line)?;
-        let story: Vec<String> = story.iter().map(|entry| self.redactor.mask(entry).into_owned()).collect();
+        let entries: Vec<String> =
+            story.entries.iter().map(|entry| self.redactor.mask(entry).into_owned()).collect();
+        let output = self.redactor.mask(story.output);
+        let story = RunStory { entries: &entries, output: &output };
         let record = render_run(self.department.dept.as_str(), &line, &story);
         let name = EntryName { run: line.run.clone(), step: 0, kind: EntryKind::Plan };
         let plan = Plan {

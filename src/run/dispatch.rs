@@ -12,6 +12,7 @@ use crate::domain::id::{IdKind, derived_id};
 use crate::domain::ledger::RunLine;
 use crate::domain::message::{Draft, Provenance, render_message};
 use crate::domain::plan::{Effect, Planned};
+use crate::domain::record::RunStory;
 use crate::domain::settings::Pipeline;
 use crate::domain::text::cut;
 use crate::domain::time::{parse_rfc3339, render_rfc3339};
@@ -27,6 +28,8 @@ use std::time::Duration;
 /// How much of a job's output its message and record keep.
 const OUTPUT_KEPT: usize = 64 * 1024;
 const OUTPUT_MAX: usize = 64 * 1024 * 1024;
+/// The outcome of a job that was started and has no end.
+const UNKNOWN: &str = "unknown";
 
 impl Shop<'_> {
     /// Runs the jobs that are queued, one after another. The department's lock is not held.
@@ -57,7 +60,7 @@ impl Shop<'_> {
                 "{} was started as {} and died; whether it did its work is unknown",
                 job.id, started.run
             );
-            return self.end_job(job, "unknown", reason, String::new());
+            return self.end_job(job, UNKNOWN, reason, String::new());
         }
         self.check_gate()?;
         if let Some(engine) = &job.engine {
@@ -265,6 +268,8 @@ impl Shop<'_> {
             let deliver = Effect::Deliver { dept: dept.to_string(), id, text: render_message(&draft) };
             effects.push(Planned { action: None, effect: deliver });
         }
+        let escalated = (ended.outcome == UNKNOWN).then(|| self.escalate_job(job, &run, ended));
+        effects.extend(escalated.iter().cloned());
         let line = RunLine {
             schema: 1,
             at: ended.at.clone(),
@@ -282,11 +287,24 @@ impl Shop<'_> {
             changed: true,
             record: String::new(),
         };
-        let story = [format!("{} for {}", job.what(), job.run), ended.output.clone()];
+        let entries = [format!("{} for {}", job.what(), job.run)];
+        let story = RunStory { entries: &entries, output: &ended.output };
         self.close_run_with(line, &story, "", effects)?;
         self.department.remove_job(&job.id)?;
+        self.notify_of(escalated.as_slice());
         self.tell(&Event::Notice(&format!("{} ended: {}", job.id, ended.outcome)));
         Ok(())
+    }
+}
+
+impl Shop<'_> {
+    /// Nobody can tell whether the work was done: that is for a human to find out, who alone may have it done again.
+    fn escalate_job(&self, job: &Job, run: &str, ended: &JobEnded) -> Planned {
+        let at = parse_rfc3339(&ended.at).unwrap_or_default();
+        let id = derived_id(IdKind::Escalation, at, &format!("{}/unknown", job.id));
+        let body = format!("{}: {}. It is not tried again by itself.\n", job.what(), ended.reason);
+        let text = self.escalation_text(&id, run, at, &self.redactor.mask(&body));
+        Planned { action: None, effect: Effect::Create { path: format!("escalations/{id}.md"), text } }
     }
 }
 

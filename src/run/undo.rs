@@ -10,6 +10,7 @@ use crate::domain::id::{Dept, IdKind, derived_id};
 use crate::domain::ledger::RunLine;
 use crate::domain::message::{Draft, Found, Provenance, parse_message, render_message};
 use crate::domain::plan::{Before, Effect, Plan, Planned};
+use crate::domain::record::RunStory;
 use crate::domain::time::{parse_rfc3339, render_rfc3339, render_ts};
 use crate::domain::undo::{Item, Letter, Net, NetMark, Verdict, judge_file, net_effect, retraction};
 use crate::store::lock::{Attempt, Lock, try_lock};
@@ -273,6 +274,7 @@ impl Shop<'_> {
             changed: true,
             ..RunLine::default()
         };
+        let story = RunStory { entries: &story, output: "" };
         self.close_run_with(line, &story, charter, effects)?;
         self.commit_as(format!("undid {run}"));
         Ok(())

@@ -346,3 +346,22 @@ fn a_verdict_on_made_up_or_no_evidence_is_refused() {
         assert_eq!(codes(&sandbox.last_step()["first_refusals"]), [code]);
     }
 }
+
+#[test]
+fn a_job_that_died_is_escalated_and_not_tried_again() {
+    let settings = "[engines.claude]\npreset = \"claude\"\n[pipelines.coding]\ncommand = [\"/bin/sh\", \"-c\", \"echo x >> count; sleep 60\"]\n";
+    let sandbox = business().settings(settings).charter("actions = [\"dispatch\"]", "actions = []");
+    let sandbox = sandbox.reply(&acts(&[DISPATCH, MARK]));
+    let running = sandbox.start(&["run-director", "business", "--role", "worker", "--engine", "claude"]);
+    crate::outcome::until("the job runs", || sandbox.exists("org-business/count"));
+    running.signal(rustix::process::Signal::KILL);
+    running.finish().status(137).any_stdout().any_stderr();
+    sandbox.clone().run(["run-loop", "business", "--engine", "rules"]).any_stdout().any_stderr();
+    let escalation = sandbox.only("org-business/escalations");
+    assert_eq!((key(&escalation, "from"), key(&escalation, "status")), (Some("harness"), Some("pending")));
+    assert!(
+        escalation.contains("whether it did its work is unknown. It is not tried again by itself."),
+        "{escalation}"
+    );
+    assert_eq!(sandbox.read("org-business/count"), "x\n");
+}
