@@ -10,7 +10,7 @@
 //! | `#hang` | never answers; `#linger` answers, then doesn't end |
 //! | `#ignore-term` | SIGTERM does nothing |
 //! | `#grandchild` | leaves a process that holds stdout; `#setsid-grandchild` one in a session of its own |
-//! | `#usage IN OUT COST` | tokens and dollars of the report; the cost `none` leaves its field out |
+//! | `#usage IN OUT COST [WRITE]` | tokens and dollars of the report; the cost `none` leaves its field out; `WRITE` went to the cache |
 //! | `#error STATUS [reset=UNIX]` | an API error on stdout, exit 1, as claude gives it |
 //! | `#exit N` | the exit code, after the answer |
 //! | `#raw` | the text as it is, not wrapped in claude's stream |
@@ -45,6 +45,7 @@ pub struct Usage {
     pub input: u64,
     pub output: u64,
     pub cost: Option<f64>,
+    pub cache_write: u64,
 }
 
 #[derive(Debug, PartialEq, Clone, Copy)]
@@ -66,7 +67,7 @@ impl Script {
     pub fn usage(&self) -> Usage {
         let given =
             self.directives.iter().find_map(|d| if let Directive::Usage(u) = d { Some(*u) } else { None });
-        given.unwrap_or(Usage { input: 1000, output: 100, cost: Some(0.01) })
+        given.unwrap_or(Usage { input: 1000, output: 100, cost: Some(0.01), cache_write: 0 })
     }
 
     pub fn error(&self) -> Option<ApiError> {
@@ -126,11 +127,13 @@ fn parse_duration(text: &str) -> Result<Duration> {
 }
 
 fn parse_usage(text: &str) -> Result<Usage> {
-    let [input, output, cost] = text.split_whitespace().collect::<Vec<_>>()[..] else {
-        bail!("give input tokens, output tokens and cost");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let ([input, output, cost] | [input, output, cost, _]) = words[..] else {
+        bail!("give input tokens, output tokens, cost, and tokens put into the cache where there are any");
     };
+    let cache_write = words.get(3).map_or(Ok(0), |tokens| tokens.parse())?;
     let cost = if cost == "none" { None } else { Some(cost.parse()?) };
-    Ok(Usage { input: input.parse()?, output: output.parse()?, cost })
+    Ok(Usage { input: input.parse()?, output: output.parse()?, cost, cache_write })
 }
 
 fn parse_error(text: &str) -> Result<ApiError> {

@@ -46,7 +46,7 @@ fn result(text: &str, script: &Script) -> Value {
     let mut line = json!({
         "type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "duration_ms": 1,
         "result": text, "session_id": SESSION, "permission_denials": [],
-        "usage": {"input_tokens": usage.input, "cache_creation_input_tokens": 0,
+        "usage": {"input_tokens": usage.input, "cache_creation_input_tokens": usage.cache_write,
                   "cache_read_input_tokens": 0, "output_tokens": usage.output},
     });
     if let Some(cost) = usage.cost {

@@ -166,6 +166,7 @@ fn with_watched_shop<T>(
         watch,
         counted: Cell::new(false),
         calls: Cell::new(0),
+        asked: Cell::new(0),
         shown_scripts: Cell::new(0),
         engines,
         settings,

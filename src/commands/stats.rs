@@ -224,7 +224,7 @@ fn facts(stats: &Stats, columns: usize) -> String {
             "Tokens",
             format!(
                 "{} read, {} of them from a cache; {} written",
-                number(stats.tokens.input + stats.tokens.cache_read),
+                number(stats.tokens.read()),
                 percent(stats.cache_share()),
                 number(stats.tokens.output)
             ),

@@ -74,6 +74,9 @@ pub struct StepLine {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub first_refusals: Vec<Refusal>,
     pub input_tokens: Option<u64>,
+    /// Tokens that a provider put into its cache, beside the input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
     pub cache_read_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     /// Absent where the engine reported none.

@@ -33,6 +33,7 @@ pub struct Tally {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
     pub input: u64,
+    pub cache_write: u64,
     pub cache_read: u64,
     pub output: u64,
 }
@@ -100,11 +101,17 @@ impl Tally {
 
 impl Tokens {
     pub fn total(&self) -> u64 {
-        self.input + self.cache_read + self.output
+        self.read() + self.output
+    }
+
+    /// What engines read, from a cache or not.
+    pub fn read(&self) -> u64 {
+        self.input + self.cache_write + self.cache_read
     }
 
     fn merge(&mut self, other: &Tokens) {
         self.input += other.input;
+        self.cache_write += other.cache_write;
         self.cache_read += other.cache_read;
         self.output += other.output;
     }
@@ -174,6 +181,7 @@ impl Stats {
         self.duration_s += step.duration_s;
         let tokens = Tokens {
             input: step.input_tokens.unwrap_or(0),
+            cache_write: step.cache_write_tokens.unwrap_or(0),
             cache_read: step.cache_read_tokens.unwrap_or(0),
             output: step.output_tokens.unwrap_or(0),
         };

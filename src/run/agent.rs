@@ -63,9 +63,9 @@ impl Shop<'_> {
         let worked = match self.ask_agent(&run, engine, agent, &letter) {
             Ok(worked) => worked,
             // Nothing was asked: it may be tried again.
-            Err(RunError::Refused(Refused::Budget(why) | Refused::NoEngine(why))) => {
+            Err(RunError::Refused(refused)) => {
                 self.department.remove_job_started(&job.id)?;
-                self.tell(&Event::Notice(&format!("{} stays queued: {why}", job.id)));
+                self.tell(&Event::Notice(&format!("{} stays queued: {refused}", job.id)));
                 return Ok(());
             }
             Err(error) => return Err(error),
@@ -118,7 +118,9 @@ impl Shop<'_> {
                 Reply::Answered(said) => {
                     Worked { outcome: "done", reason: format!("{engine} has answered"), said }
                 }
-                Reply::Failed { said, why } => Worked { outcome: "failed", reason: why, said },
+                Reply::Failed { said, why } | Reply::Held { said, why } => {
+                    Worked { outcome: "failed", reason: why, said }
+                }
                 Reply::Cancelled(said) => {
                     Worked { outcome: "cancelled", reason: "it was stopped".to_string(), said }
                 }

@@ -39,6 +39,11 @@ pub enum Reply {
         said: Answered,
         why: String,
     },
+    /// One was asked and could not take the question, and then the gate, the budget or a limit said no.
+    Held {
+        said: Answered,
+        why: String,
+    },
     /// The run was told to stop; what it cost counts all the same.
     Cancelled(Answered),
 }
@@ -50,6 +55,8 @@ pub struct Answered {
     pub model: Option<String>,
     pub text: String,
     pub input_tokens: Option<u64>,
+    #[serde(default)]
+    pub cache_write_tokens: Option<u64>,
     pub cache_read_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cost_usd: Option<f64>,
@@ -71,20 +78,29 @@ impl Shop<'_> {
     pub fn ask(&self, ask: &Ask<'_>) -> Result<Reply> {
         self.check_held(ask.at_hand)?;
         let mut passed: Vec<String> = Vec::new();
-        let mut asked = None;
+        let mut asked: Option<Answered> = None;
         for name in &self.engines {
-            let why = match self.ask_one(name, ask)? {
-                Tried::Reply(reply) => return Ok(*reply),
+            let tried = self.ask_one(name, ask);
+            if let (Err(RunError::Refused(refused)), Some(said)) = (&tried, &asked) {
+                passed.push(refused.to_string());
+                return Ok(Reply::Held { said: said.clone(), why: passed.join("; ") });
+            }
+            let why = match tried? {
+                Tried::Reply(mut reply) => {
+                    asked.iter().for_each(|earlier| reply.said_mut().add(earlier));
+                    return Ok(*reply);
+                }
                 Tried::Next(why) => why,
-                Tried::Passed(said, why) => {
-                    asked = Some(said);
+                Tried::Passed(mut said, why) => {
+                    asked.iter().for_each(|earlier| said.add(earlier));
+                    asked = Some(*said);
                     why
                 }
             };
             passed.push(format!("{name}: {why}"));
         }
         if let Some(said) = asked {
-            return Ok(Reply::Failed { said: *said, why: passed.join("; ") });
+            return Ok(Reply::Failed { said, why: passed.join("; ") });
         }
         if self.engines.iter().all(|name| name == "rules") {
             return Ok(Reply::Answered(no_rule(ask)));
@@ -95,7 +111,18 @@ impl Shop<'_> {
         ))))
     }
 
+    /// Asks one engine. The gate is read anew for each: the one before it may have taken minutes to say no.
     pub(super) fn ask_one(&self, name: &str, ask: &Ask<'_>) -> Result<Tried> {
+        self.check_gate()?;
+        self.check_paused()?;
+        let tried = self.try_engine(name, ask)?;
+        if !matches!(tried, Tried::Next(_)) {
+            self.asked.set(self.asked.get() + 1);
+        }
+        Ok(tried)
+    }
+
+    fn try_engine(&self, name: &str, ask: &Ask<'_>) -> Result<Tried> {
         if name == "rules" {
             return self.ask_rules(ask);
         }
@@ -179,9 +206,32 @@ impl Shop<'_> {
     }
 }
 
+impl Reply {
+    fn said_mut(&mut self) -> &mut Answered {
+        match self {
+            Reply::Answered(said) | Reply::Cancelled(said) => said,
+            Reply::Failed { said, .. } | Reply::Held { said, .. } => said,
+        }
+    }
+}
+
 impl Answered {
+    /// Adds what was asked before it cost.
+    pub(super) fn add(&mut self, earlier: &Answered) {
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
+        self.input_tokens = sum(self.input_tokens, earlier.input_tokens);
+        self.cache_write_tokens = sum(self.cache_write_tokens, earlier.cache_write_tokens);
+        self.cache_read_tokens = sum(self.cache_read_tokens, earlier.cache_read_tokens);
+        self.output_tokens = sum(self.output_tokens, earlier.output_tokens);
+        // Unknown and known add up to unknown, counted at what both are counted for.
+        self.cost_usd = self.cost_usd.zip(earlier.cost_usd).map(|(a, b)| a + b);
+        self.counted_usd += earlier.counted_usd;
+        self.duration_s += earlier.duration_s;
+    }
+
     pub(super) fn fill(&mut self, usage: &engines::Usage, cost: engines::Cost, settings: &EngineSettings) {
         self.input_tokens = usage.input_tokens;
+        self.cache_write_tokens = usage.cache_write_tokens;
         self.cache_read_tokens = usage.cache_read_tokens;
         self.output_tokens = usage.output_tokens;
         (self.cost_usd, self.counted_usd) = match cost {

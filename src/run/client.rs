@@ -34,7 +34,6 @@ impl Shop<'_> {
         let Some(program) = find_program(OsStr::new(&line.program), OsStr::new(path)) else {
             return Ok(Tried::Next(format!("`{}` is not on PATH", line.program)));
         };
-        self.tell_step(name, ask);
         let timeout = Duration::from_secs(settings.timeout_seconds);
         let spec = ChildSpec {
             program,
@@ -87,12 +86,12 @@ impl Shop<'_> {
         ask: &Ask<'_>,
     ) -> Result<Tried> {
         let spend = self.reserve(settings, ask)?;
+        self.tell_step(name, ask);
         let began = Instant::now();
         let mut listening = match Listening::new(self, preset) {
             Ok(listening) => listening,
             Err(error) => {
-                // Nothing was started, so nothing was spent.
-                self.settle(&spend, &Answered::default())?;
+                self.settle(&spend, &nothing_spent())?;
                 return Err(error);
             }
         };
@@ -114,12 +113,17 @@ impl Shop<'_> {
             duration_s: began.elapsed().as_secs_f64(),
             ..Answered::default()
         };
-        let ended = match ended {
+        let started = ended.and_then(|ended| match ended.how {
+            How::NotStarted { os_error } => Err(std::io::Error::from_raw_os_error(os_error)),
+            _ => Ok(ended),
+        });
+        let ended = match started {
             Ok(ended) => ended,
             Err(error) => {
-                // Nothing was started, so nothing was spent.
-                self.settle(&spend, &said)?;
-                return Ok(Tried::Next(format!("it can't be started: {error}")));
+                self.settle(&spend, &nothing_spent())?;
+                let why = format!("it can't be started: {error}");
+                self.tell(&Event::Notice(&format!("{name} can't answer now: {why}")));
+                return Ok(Tried::Next(why));
             }
         };
         let clean = matches!(ended.how, How::Exited | How::AfterResult);
@@ -155,11 +159,14 @@ impl Shop<'_> {
         raw: String,
     ) -> Result<Tried> {
         let now = (self.now)();
+        let how = say_how(ended, settings.timeout_seconds);
         let why = match ended.how {
             How::Exited | How::AfterResult => failure.to_string(),
-            how if failure.message.is_empty() => say_how(how, settings.timeout_seconds),
-            how => format!("{} ({})", say_how(how, settings.timeout_seconds), failure.message),
+            _ if failure.message.is_empty() => how,
+            _ => format!("{how} ({})", failure.message),
         };
+        // A client may print the very key that was refused; from here on it goes to files and people.
+        let why = self.redactor.mask(&why).into_owned();
         if self.effects == Effects::CarriedOut
             && let Some(at) = failure.kind.not_before(now.timestamp())
             && let Some(at) = chrono::DateTime::from_timestamp(at, 0)
@@ -167,7 +174,7 @@ impl Shop<'_> {
             self.org.set_not_before(name, at, &why)?;
         }
         said.text = raw;
-        if failure.kind.falls_back() && matches!(ended.how, How::Exited | How::NotStarted { .. }) {
+        if failure.kind.falls_back() && ended.how == How::Exited {
             self.tell(&Event::Notice(&format!("{name} can't answer now: {why}")));
             return Ok(Tried::Passed(Box::new(said), why));
         }
@@ -191,17 +198,22 @@ fn silence(preset: Preset) -> Duration {
     }
 }
 
-fn say_how(how: How, timeout: u64) -> String {
-    match how {
+/// What is settled where nothing was started.
+fn nothing_spent() -> Answered {
+    Answered { cost_usd: Some(0.0), ..Answered::default() }
+}
+
+fn say_how(ended: &child::Ended, timeout: u64) -> String {
+    match ended.how {
         How::StartDeadline => "it said nothing at all for too long and was ended".to_string(),
         How::IdleDeadline => "it fell silent for too long and was ended".to_string(),
         How::TotalDeadline => format!("it took longer than {timeout} s and was ended"),
-        How::OutputCap => format!("it printed more than {STDOUT_MAX} bytes and was ended"),
-        How::NotStarted { os_error } => {
-            format!("it can't be started: {}", std::io::Error::from_raw_os_error(os_error))
+        How::OutputCap if ended.stderr_bytes > STDERR_MAX as u64 => {
+            format!("it printed more than {STDERR_MAX} bytes to stderr and was ended")
         }
+        How::OutputCap => format!("it printed more than {STDOUT_MAX} bytes and was ended"),
         How::GuardLost => "its guard was lost".to_string(),
-        How::Exited | How::AfterResult | How::Stopped => "it ended".to_string(),
+        How::Exited | How::NotStarted { .. } | How::AfterResult | How::Stopped => "it ended".to_string(),
     }
 }
 

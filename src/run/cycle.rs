@@ -171,6 +171,7 @@ impl Shop<'_> {
             pid: std::process::id(),
             start_time: me.as_ref().map_or(0, |me| me.start),
             boot: me.map(|me| me.boot).unwrap_or_default(),
+            step: 0,
             guard_pid: None,
             engine_pid: None,
         };
@@ -316,6 +317,7 @@ impl Shop<'_> {
         }
         run.steps += 1;
         run.active.role = role.name().to_string();
+        run.active.step = run.steps;
         let input = StepInput {
             role,
             mode,
@@ -325,8 +327,9 @@ impl Shop<'_> {
             decision,
             active: run.active.clone(),
         };
+        let asked = self.asked.get();
         let done = self.take_step(&input, charter, loaded);
-        if matches!(done, Err(RunError::Refused(Refused::NoEngine(_) | Refused::Held(_)))) {
+        if matches!(done, Err(RunError::Refused(_))) && self.asked.get() == asked {
             // Nobody was asked: that is no step, and a run without one counts towards no limit.
             run.steps -= 1;
         }

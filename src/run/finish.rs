@@ -59,9 +59,7 @@ impl Shop<'_> {
         for line in &outcome.lines {
             self.tell(&Event::Action(line));
         }
-        // Logs and memory are not progress: a director that only writes down its thoughts is standing still.
-        let is_work = |effect: &Effect| !matches!(effect, Effect::Append { .. }) && !is_upkeep(effect);
-        let changed = outcome.effects.iter().any(|planned| is_work(&planned.effect));
+        let changed = outcome.effects.iter().any(|planned| is_progress(&planned.effect));
         let ending = Ending {
             saved,
             outcome_word: "ok",
@@ -137,7 +135,7 @@ impl Shop<'_> {
     ) -> Result<StepDone> {
         let (outcome_word, reason) = match &end {
             StepEnd::Cancelled => ("cancelled", "Stopped before the engine had answered.".to_string()),
-            StepEnd::Failed(why) => ("failed", why.clone()),
+            StepEnd::Failed(why) | StepEnd::Held(why) => ("failed", why.clone()),
             _ => ("failed", String::new()),
         };
         let ending = Ending {
@@ -227,6 +225,7 @@ impl Shop<'_> {
             refusals: self.mask_refusals(&ending.refusals),
             first_refusals: self.mask_refusals(&saved.first_refusals),
             input_tokens: said.input_tokens,
+            cache_write_tokens: said.cache_write_tokens,
             cache_read_tokens: said.cache_read_tokens,
             output_tokens: said.output_tokens,
             cost_usd: said.cost_usd,
@@ -350,6 +349,12 @@ impl Shop<'_> {
         self.journal.remove(&EntryName { kind: EntryKind::Plan, ..name.clone() })?;
         Ok(())
     }
+}
+
+/// Whether an effect moves anything on. Logs and memory don't: a director that only writes down its thoughts is standing
+/// still.
+pub(super) fn is_progress(effect: &Effect) -> bool {
+    !matches!(effect, Effect::Append { .. }) && !is_upkeep(effect)
 }
 
 fn done(end: StepEnd, said: &Answered, story: Vec<String>) -> StepDone {

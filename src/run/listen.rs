@@ -2,6 +2,7 @@
 
 use super::{Effects, Result, Shop};
 use crate::domain::event::Event;
+use crate::domain::text::cut;
 use crate::engines::{self, Preset, Reader};
 use crate::process::child::{Flow, Output};
 use crate::process::lines::LineBuffer;
@@ -9,6 +10,10 @@ use crate::store::runs::LiveLog;
 
 /// The longest line of output that is read.
 const LINE_MAX: usize = 12 * 1024 * 1024;
+/// How many lines of an engine's stderr reach whoever listens; the rest is counted. A failing one may print thousands.
+const LINES_TOLD: u64 = 20;
+/// How much of the output is kept for the record of a failure.
+const RAW_MAX: usize = 256 * 1024;
 
 /// Reading an engine's output as it comes: the adapter's events, the live log, the terminal.
 pub(super) struct Listening {
@@ -17,8 +22,17 @@ pub(super) struct Listening {
     stderr: LineBuffer,
     /// None where nothing is to be written.
     log: Option<LiveLog>,
-    raw: String,
+    raw: Raw,
     partial: String,
+    /// How many lines of stderr and warnings there were: the first ones are told, the rest counted.
+    lines_told: u64,
+}
+
+/// What an engine printed, up to a cap, and how much more there was.
+#[derive(Default)]
+struct Raw {
+    text: String,
+    beyond: usize,
 }
 
 impl Listening {
@@ -31,22 +45,23 @@ impl Listening {
                 Effects::CarriedOut => Some(shop.department.open_live_log()?),
                 Effects::Shown => None,
             },
-            raw: String::new(),
+            raw: Raw::default(),
             partial: String::new(),
+            lines_told: 0,
         })
     }
 
     pub(super) fn hear(&mut self, shop: &Shop<'_>, output: &Output<'_>) -> Flow {
         let mut events = Vec::new();
-        let (reader, raw) = (&mut self.reader, &mut self.raw);
+        let (reader, raw, told) = (&mut self.reader, &mut self.raw, &mut self.lines_told);
         match output {
             Output::Stdout(bytes) => self.stdout.push(bytes, &mut |line| {
-                keep(raw, &line.text);
+                raw.keep(&line.text);
                 events.extend(reader.stdout_line(&line.text));
             }),
             Output::Stderr(bytes) => self.stderr.push(bytes, &mut |line| {
-                keep(raw, &line.text);
-                shop.tell(&Event::Stderr(&shop.redactor.mask(&line.text)));
+                raw.keep(&line.text);
+                tell_line(shop, told, &line.text);
                 events.extend(reader.stderr_line(&line.text));
             }),
             Output::Started { .. } => {}
@@ -55,7 +70,7 @@ impl Listening {
         for event in events {
             match event {
                 engines::Event::Text(text) => self.show(shop, &text),
-                engines::Event::Warning(text) => shop.tell(&Event::Stderr(&shop.redactor.mask(&text))),
+                engines::Event::Warning(text) => tell_line(shop, &mut self.lines_told, &text),
                 engines::Event::Retry { status, .. } => {
                     let status = status.map(|status| format!(" after {status}")).unwrap_or_default();
                     shop.tell(&Event::Notice(&format!("the engine tries again{status}")));
@@ -86,15 +101,20 @@ impl Listening {
 
     pub(super) fn finish(mut self, shop: &Shop<'_>) -> (Reader, String) {
         let mut events = Vec::new();
-        let (reader, raw) = (&mut self.reader, &mut self.raw);
+        let (reader, raw, told) = (&mut self.reader, &mut self.raw, &mut self.lines_told);
         self.stdout.finish(&mut |line| {
-            keep(raw, &line.text);
+            raw.keep(&line.text);
             events.extend(reader.stdout_line(&line.text));
         });
         self.stderr.finish(&mut |line| {
-            keep(raw, &line.text);
+            raw.keep(&line.text);
+            tell_line(shop, told, &line.text);
             reader.stderr_line(&line.text);
         });
+        if self.lines_told > LINES_TOLD {
+            let more = self.lines_told - LINES_TOLD;
+            shop.tell(&Event::Stderr(&format!("[cut: {more} more lines]")));
+        }
         for event in events {
             if let engines::Event::Text(text) = event {
                 self.show(shop, &text);
@@ -106,15 +126,32 @@ impl Listening {
             }
             self.show_masked(shop, self.partial.len());
         }
-        (self.reader, self.raw)
+        (self.reader, self.raw.finish())
     }
 }
 
-/// The raw output is kept for the record of a failure, up to a cap.
-fn keep(raw: &mut String, line: &str) {
-    const MOST: usize = 256 * 1024;
-    if raw.len() < MOST {
-        raw.push_str(crate::domain::text::cut(line, MOST - raw.len()).0);
-        raw.push('\n');
+fn tell_line(shop: &Shop<'_>, told: &mut u64, line: &str) {
+    *told += 1;
+    if *told <= LINES_TOLD {
+        shop.tell(&Event::Stderr(line));
+    }
+}
+
+impl Raw {
+    fn keep(&mut self, line: &str) {
+        let room = RAW_MAX.saturating_sub(self.text.len());
+        let (kept, lost) = cut(line, room);
+        self.beyond += lost;
+        if room > 0 {
+            self.text.push_str(kept);
+            self.text.push('\n');
+        }
+    }
+
+    fn finish(mut self) -> String {
+        if self.beyond > 0 {
+            self.text.push_str(&format!("[cut: {} more bytes]\n", self.beyond));
+        }
+        self.text
     }
 }

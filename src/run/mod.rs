@@ -81,6 +81,8 @@ pub struct Shop<'a> {
     /// Whether this run is counted, and how many calls it has made.
     pub counted: Cell<bool>,
     pub calls: Cell<u64>,
+    /// How often an engine was asked.
+    pub asked: Cell<u64>,
     /// How many scripted answers were shown and not counted.
     pub shown_scripts: Cell<u64>,
 }
@@ -126,8 +128,18 @@ impl From<StoreError> for RunError {
 pub type Result<T> = std::result::Result<T, RunError>;
 
 impl Shop<'_> {
+    /// Tells whoever listens. What comes from outside may hold a secret, whoever tells of it: it is masked here.
     pub fn tell(&self, event: &Event<'_>) {
-        self.sink.borrow_mut().hear(event);
+        let mut sink = self.sink.borrow_mut();
+        match *event {
+            Event::Notice(text) => sink.hear(&Event::Notice(&self.redactor.mask(text))),
+            Event::Stderr(text) => sink.hear(&Event::Stderr(&self.redactor.mask(text))),
+            Event::Refused(refusals) => sink.hear(&Event::Refused(&self.mask_refusals(refusals))),
+            Event::Done { run, outcome, reason } => {
+                sink.hear(&Event::Done { run, outcome, reason: &self.redactor.mask(reason) });
+            }
+            _ => sink.hear(event),
+        }
     }
 
     /// Whether a test has this promise broken.

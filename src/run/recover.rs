@@ -17,6 +17,7 @@
 //!
 //! Recovering twice changes nothing.
 
+use super::finish::is_progress;
 use super::step::{ReadAnswer, RefusedAnswer, SavedAnswer, StepEnd};
 use super::{Refused, Result, RunError, Shop};
 use crate::domain::decision::Decision;
@@ -269,7 +270,8 @@ impl Shop<'_> {
         charter: &LoadedCharter,
         recovered: &mut Recovered,
     ) -> Result<()> {
-        let tail = self.department.ledger_tail(0, 12)?;
+        let started = parse_rfc3339(&active.started).unwrap_or(Time::MIN_UTC);
+        let tail = self.department.ledger_since(started)?;
         let ended = tail.iter().any(|line| matches!(line, Line::Run(run) if run.run == active.run));
         if (ended && !self.breaks(Breakage::EndWrittenAgain)) || self.breaks(Breakage::NoKilledLine) {
             return Ok(());
@@ -281,8 +283,17 @@ impl Shop<'_> {
                 _ => None,
             })
             .collect();
-        let started = parse_rfc3339(&active.started).unwrap_or(Time::MIN_UTC);
         let (usd, known) = self.counted_for(&active.run, started)?;
+        // The call that the run died in is in no line, and counts all the same.
+        let in_step = active.step > 0 && steps.iter().all(|step| step.step != active.step);
+        let under_way = in_step || (steps.is_empty() && usd > 0.0);
+        let changed = self.has_changed(&active.run)?;
+        let when = if under_way { "while an engine was at work" } else { "without an end" };
+        let what = match (changed, steps.is_empty()) {
+            (true, _) => "what it had decided was carried out",
+            (false, true) => "it had decided nothing",
+            (false, false) => "it had changed nothing",
+        };
         let line = RunLine {
             schema: 1,
             at: render_rfc3339((self.now)()),
@@ -290,18 +301,30 @@ impl Shop<'_> {
             kind: active.kind.clone(),
             started: active.started.clone(),
             outcome: "killed".to_string(),
-            reason: "the run died without an end; what it had decided was carried out".to_string(),
-            iterations: steps.iter().map(|step| step.iteration).max().unwrap_or(0),
-            steps: steps.len() as u64,
+            reason: format!("the run died {when}; {what}"),
+            iterations: steps.iter().map(|step| step.iteration).max().unwrap_or(u64::from(under_way)),
+            steps: steps.len() as u64 + u64::from(under_way),
             // The book knows of the call that the run died in, too.
             cost_usd: known.then_some(usd),
             counted_usd: usd,
-            changed: true,
+            changed,
             record: String::new(),
         };
         self.close_run(line, &[], &charter.hash)?;
         recovered.lines.push(format!("{} had died; it is recorded as killed", active.run));
         self.check_deaths()?;
         Ok(())
+    }
+
+    /// Whether a run changed anything, by the plans that were kept of it.
+    fn has_changed(&self, run: &str) -> Result<bool> {
+        match self.journal.kept::<Plan>(run) {
+            Ok(plans) => {
+                Ok(plans.iter().flat_map(|plan| &plan.effects).any(|planned| is_progress(&planned.effect)))
+            }
+            // What can't be read can't say that nothing was done.
+            Err(error) if is_bad_entry(&error) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
     }
 }

@@ -104,6 +104,7 @@ fn to_input(recorded: &Recorded, loaded: &Loaded, shop: &Shop<'_>) -> StepInput 
             pid: 0,
             start_time: 0,
             boot: String::new(),
+            step: 0,
             guard_pid: None,
             engine_pid: None,
         },

@@ -77,7 +77,7 @@ impl Shop<'_> {
 
     /// Settles a call by what it really cost, or by its declared worst case.
     pub(super) fn settle(&self, spend: &Spend, said: &Answered) -> Result<()> {
-        let parts = [said.input_tokens, said.cache_read_tokens, said.output_tokens];
+        let parts = [said.input_tokens, said.cache_write_tokens, said.cache_read_tokens, said.output_tokens];
         let reported = parts.iter().any(Option::is_some);
         // An engine that never ran took no tokens; one that ran and reports none is counted at the worst.
         let tokens = match (reported, said.counted_usd > 0.0) {

@@ -154,6 +154,9 @@ impl Shop<'_> {
                         charter,
                     );
                 }
+                Reply::Held { said, why } => {
+                    return self.finish_plain(&saved(said), StepEnd::Held(why), Vec::new(), loaded, charter);
+                }
                 Reply::Cancelled(said) => {
                     return self.finish_plain(&saved(said), StepEnd::Cancelled, Vec::new(), loaded, charter);
                 }
@@ -257,18 +260,4 @@ impl Shop<'_> {
 /// When the answer came; what it creates is dated so, also after a crash.
 pub fn saved_time(saved: &SavedAnswer) -> Time {
     crate::domain::time::parse_rfc3339(&saved.at).unwrap_or_default()
-}
-
-impl Answered {
-    /// Adds what the first try cost.
-    fn add(&mut self, first: &Answered) {
-        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
-        self.input_tokens = sum(self.input_tokens, first.input_tokens);
-        self.cache_read_tokens = sum(self.cache_read_tokens, first.cache_read_tokens);
-        self.output_tokens = sum(self.output_tokens, first.output_tokens);
-        // Unknown and known add up to unknown, counted at what both are counted for.
-        self.cost_usd = self.cost_usd.zip(first.cost_usd).map(|(a, b)| a + b);
-        self.counted_usd += first.counted_usd;
-        self.duration_s += first.duration_s;
-    }
 }

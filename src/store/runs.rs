@@ -31,6 +31,9 @@ pub struct Active {
     pub pid: u32,
     pub start_time: u64,
     pub boot: String,
+    /// The step for which an engine was started; 0 before the first.
+    #[serde(default)]
+    pub step: u64,
     /// The guard and the engine's process, where an engine runs.
     #[serde(default)]
     pub guard_pid: Option<u32>,

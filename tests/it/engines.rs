@@ -358,3 +358,78 @@ fn a_cleared_environment_does_not_hide_that_it_is_inside_a_run() {
     let said = std::fs::read_to_string(run.home().join("said")).unwrap();
     assert!(said.contains("speaks for the human") && said.ends_with("\n3\n"), "{said}");
 }
+
+#[test]
+fn one_that_can_not_be_started_is_passed_over_and_costs_nothing() {
+    let sandbox = business().settings(TWO).without_engine("claude").reply(&acts(&[MARK]));
+    let program = sandbox.root().parent().unwrap().join("bin/claude");
+    std::fs::write(&program, "#!/nowhere/interpreter\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let run = of_two(sandbox).status(0);
+    assert_eq!(
+        (&run.last_step()["engine"], &run.last_run()["counted_usd"]),
+        (&"second".into(), &0.01.into())
+    );
+    let book = run.read(".harness/budget.jsonl");
+    assert!(book.contains(r#""usd":0.0,"tokens":0,"known":true"#), "{book}");
+    let run = worker(run.then().message("business", "MarketSignal", "Odd", "It is odd.")).status(3);
+    assert!(run.last_run()["reason"].as_str().unwrap().contains("claude: it can't be started: No such file"));
+}
+
+#[test]
+fn the_next_one_is_not_asked_where_the_gate_closed_meanwhile() {
+    let sandbox = business().settings(TWO).reply("#wait go\n#error 529\n").reply(&acts(&[MARK]));
+    let args = ["run-director", "business", "--role", "worker", "--engine", "claude", "--engine", "second"];
+    let slow = sandbox.settings(&TWO.replace("timeout_seconds = 1", "timeout_seconds = 60"));
+    let running = slow.start(&args);
+    slow.until_asked(1);
+    slow.clone().run(["gate", "trip", "--why", "enough"]).any_stdout();
+    slow.go();
+    let run = running.finish().status(3).any_stdout().any_stderr();
+    assert_eq!(run.calls().len(), 1, "the second was not asked");
+    let (step, ended) = (run.last_step(), run.last_run());
+    assert_eq!((&step["engine"], &step["outcome"]), (&"claude".into(), &"failed".into()));
+    assert_eq!((&ended["outcome"], &ended["steps"]), (&"refused".into(), &1.into()));
+    assert!(ended["reason"].as_str().unwrap().contains("the gate is tripped"), "{ended}");
+}
+
+#[test]
+fn tokens_that_went_into_the_cache_count() {
+    let reply = format!("#usage 10 20 0.5 3000\n{}", acts(&[MARK]));
+    let run = worker(business().reply(&reply)).status(0);
+    let step = run.last_step();
+    assert_eq!(step["cache_write_tokens"], 3000);
+    assert!(run.record(&step).contains("cache_write_tokens: 3000\n"));
+    let book = run.read(".harness/budget.jsonl");
+    assert!(book.contains(r#""tokens":3030"#), "{book}");
+    let stats = run.then().run(["stats", "business", "--json"]).take_stdout();
+    assert!(stats.contains("\"cache_write\":3000") || stats.contains("\"cache_write\": 3000"), "{stats}");
+}
+
+#[test]
+fn what_it_prints_to_stderr_has_a_budget() {
+    let lines: String = (0..50).map(|number| format!("#stderr line {number}\n")).collect();
+    let args = ["run-director", "business", "--role", "worker", "--engine", "claude"];
+    let (_, _, stderr) = business().reply(&format!("{lines}{}", acts(&[MARK]))).run(args).parts();
+    assert_eq!(stderr.matches("engine: line ").count(), 20, "{stderr}");
+    assert!(stderr.contains("  engine: [cut: 30 more lines]\n"), "{stderr}");
+}
+
+#[test]
+fn a_flood_on_stderr_is_named_as_such_and_what_is_kept_says_what_was_cut() {
+    let line = format!("#stderr {}\n", "x".repeat(60_000)).repeat(20);
+    let why = "it printed more than 1048576 bytes to stderr and was ended";
+    let run = fails(&format!("#raw\n{line}#hang\n"), why);
+    let record = run.record(&run.last_step());
+    assert!(record.contains("\n[cut: ") && record.contains(" more bytes]\n"), "{}", record.len());
+}
+
+#[test]
+fn a_run_that_the_budget_refused_asked_nobody_and_counts_towards_no_limit() {
+    let settings = format!("{TWO}[budget.department]\nusd_per_day = 0.5\n");
+    let args = ["run-director", "business", "--role", "worker", "--engine", "claude"];
+    let run = business().settings(&settings).run(args).status(3).any_stdout();
+    assert_eq!((&run.last_run()["outcome"], &run.last_run()["steps"]), (&"refused".into(), &0.into()));
+    let (_, _, stderr) = run.parts();
+    assert!(!stderr.contains("asks"), "{stderr}");
+}

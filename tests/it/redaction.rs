@@ -129,3 +129,21 @@ fn a_plan_that_waits_holds_no_secret() {
     until("the plan is there", || sandbox.tree("org-business/.harness/journal").contains(".plan.json"));
     assert_masked(&sandbox);
 }
+
+#[test]
+fn what_a_client_says_about_its_quota_is_masked_too() {
+    let reset =
+        r#"{"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 1795000000}}"#;
+    let result = format!(
+        r#"{{"type": "result", "is_error": true, "api_error_status": 429, "num_turns": 1, "result": "no quota for {VALUE} and {TOKEN}"}}"#
+    );
+    let reply = format!("#raw\n#exit 1\n{reset}\n{result}\n");
+    let args = ["run-director", "business", "--role", "worker", "--engine", "claude"];
+    let run = secretive().reply(&reply).run(args).status(12);
+    assert_masked(&run);
+    let engines = run.read(".harness/engines.json");
+    assert!(engines.contains("no quota for [secret:env] and [secret:github]"), "{engines}");
+    let (_, stdout, stderr) = run.parts();
+    let both = stdout + &stderr;
+    assert!(both.contains("[secret:env]") && !both.contains(TOKEN) && !both.contains(VALUE), "{both}");
+}

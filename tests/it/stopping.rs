@@ -6,6 +6,7 @@ use crate::outcome::{Running, alive, until};
 use crate::sandbox::Sandbox;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::process::Stdio;
 
 /// A loop of business whose engine hangs and has left a process in a session of its own.
 fn hanging() -> (Sandbox, Running, Vec<i32>) {
@@ -237,4 +238,52 @@ fn what_a_dead_run_was_writing_is_removed_wherever_that_was() {
     left.retain(|path| sandbox.exists(path));
     assert_eq!(left, Vec::<String>::new());
     assert!(sandbox.exists(of_another), "rd may be at work");
+}
+
+#[test]
+fn a_closed_terminal_cancels_and_nohup_keeps_the_run() {
+    let (sandbox, running, pids) = hanging();
+    running.signal(Signal::HUP);
+    running.finish().status(13).any_stdout().any_stderr();
+    assert_over(&sandbox, &pids, "cancelled");
+    let sandbox = business().reply("#wait go\nDONE\n");
+    let (command, _) = sandbox.command(&["run-loop", "business", "--engine", "claude"]);
+    let mut nohup = std::process::Command::new("/usr/bin/nohup");
+    nohup.arg(command.get_program()).args(command.get_args()).env_clear();
+    nohup.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    nohup.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = nohup.spawn().unwrap();
+    sandbox.until_asked(1);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::HUP).unwrap();
+    sandbox.go();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(sandbox.last_run()["outcome"], "done");
+}
+
+#[test]
+fn a_run_that_died_says_what_came_of_it() {
+    let (sandbox, running, _) = hanging();
+    running.signal(Signal::KILL);
+    running.finish().status(137).any_stdout().any_stderr();
+    sandbox.clone().run(["recover", "business"]).any_stdout().any_stderr();
+    let killed = sandbox.last_run();
+    assert_eq!(killed["reason"], "the run died while an engine was at work; it had decided nothing");
+    assert_eq!((&killed["steps"], &killed["changed"]), (&1.into(), &false.into()));
+    let sandbox = sandbox
+        .reply("NEXT_WORKER MSGID")
+        .reply(&acts(&[SEND, MARK]))
+        .message("business", "MarketSignal", "Odd", "It is odd.")
+        .reply("#hang\n");
+    let running = sandbox.start(&["run-loop", "business", "--engine", "claude"]);
+    sandbox.until_asked(4);
+    until("the third step's engine is known", || active(&sandbox)["step"] == 3);
+    running.signal(Signal::KILL);
+    running.finish().status(137).any_stdout().any_stderr();
+    sandbox.clone().run(["recover", "business"]).any_stdout().any_stderr();
+    let killed = sandbox.last_run();
+    assert_eq!(
+        killed["reason"],
+        "the run died while an engine was at work; what it had decided was carried out"
+    );
+    assert_eq!((&killed["steps"], &killed["changed"]), (&3.into(), &true.into()));
 }

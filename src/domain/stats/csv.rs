@@ -3,7 +3,7 @@
 use super::Stats;
 
 const HEAD: &str = "date,department,runs,bad_runs,steps,ghosts,refusals,cost_usd,input_tokens,cache_read_tokens,\
-output_tokens,calls_saved\n";
+output_tokens,calls_saved,cache_write_tokens\n";
 
 /// A line for each day of each department, oldest first. Nothing in it needs quoting: numbers, dates and department
 /// names, which hold no comma.
@@ -12,7 +12,7 @@ pub fn render_csv(departments: &[(String, Stats)]) -> String {
     for (dept, stats) in departments {
         for (date, day) in &stats.days {
             let numbers = format!(
-                "{},{},{},{},{},{:.6},{},{},{},{}",
+                "{},{},{},{},{},{:.6},{},{},{},{},{}",
                 day.runs,
                 day.bad_runs,
                 day.steps,
@@ -22,7 +22,8 @@ pub fn render_csv(departments: &[(String, Stats)]) -> String {
                 day.tokens.input,
                 day.tokens.cache_read,
                 day.tokens.output,
-                day.calls_saved
+                day.calls_saved,
+                day.tokens.cache_write
             );
             rows.push((date.to_string(), dept, numbers));
         }

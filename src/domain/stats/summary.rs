@@ -62,7 +62,12 @@ fn round(usd: f64) -> f64 {
 }
 
 fn tokens(tokens: &Tokens) -> Value {
-    json!({"input": tokens.input, "cache_read": tokens.cache_read, "output": tokens.output})
+    json!({
+        "input": tokens.input,
+        "cache_write": tokens.cache_write,
+        "cache_read": tokens.cache_read,
+        "output": tokens.output,
+    })
 }
 
 impl Stats {
@@ -72,7 +77,7 @@ impl Stats {
 
     /// Of the tokens that engines read, those that came from a provider's cache.
     pub fn cache_share(&self) -> Option<f64> {
-        share(self.tokens.cache_read, self.tokens.cache_read + self.tokens.input)
+        share(self.tokens.cache_read, self.tokens.read())
     }
 
     pub fn idle_share(&self) -> Option<f64> {
