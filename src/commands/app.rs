@@ -3,8 +3,9 @@
 use crate::ctx::Ctx;
 use crate::domain::audit::Deed;
 use crate::domain::id::{Dept, nearest};
+use crate::domain::service_unit::SERVICE_VARIABLE;
 use crate::error::{CommandError, Kind};
-use crate::store::key::{Key, load_or_create};
+use crate::store::key::{Key, find_key, load_or_create};
 use crate::store::org::{Department, Org};
 use crate::ui::Ui;
 use std::path::PathBuf;
@@ -55,12 +56,20 @@ impl App<'_> {
         })
     }
 
-    /// The user's key, made on first use.
+    /// The user's key, made on first use; but never by a service: one that finds none looks in the wrong place, and what
+    /// it signed with another key nobody else could read.
     pub fn key(&self) -> Result<Key> {
         let folder = self.ctx.config_folder().ok_or_else(|| {
             CommandError::failed("HOME is not set, so there is no place for the key")
                 .hint("set HOME, or XDG_CONFIG_HOME to an absolute path")
         })?;
+        if self.ctx.variable(SERVICE_VARIABLE).is_some() {
+            return find_key(&folder, &self.ctx.disk())?.ok_or_else(|| {
+                CommandError::failed(format!("the service finds no key in {}", folder.display())).hint(
+                    "install it again from the shell in which you use harness: `harness service install`",
+                )
+            });
+        }
         Ok(load_or_create(&folder, &self.ctx.disk(), || self.ctx.random())?)
     }
 

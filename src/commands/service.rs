@@ -116,6 +116,11 @@ impl<'a> Desk<'a> {
         Ok(Desk { org, host, target, installed })
     }
 
+    /// The root that the installed units are named after, where that is no longer this one.
+    fn moved_from(&self) -> Result<Option<String>> {
+        Ok(self.installed.as_ref().map(|installed| self.org.moved_from(installed)).transpose()?.flatten())
+    }
+
     /// The units of some departments, with a PATH in which their engines were started.
     pub fn service(&self, app: &App<'_>, depts: Vec<Dept>) -> Result<(Service, Proof)> {
         let proof = prove_path(app, &self.org, None)?;
@@ -132,6 +137,7 @@ impl<'a> Desk<'a> {
             user,
             logname,
             path,
+            config_home: config_home(app).map(str::to_string),
         };
         let units = render_units(self.target, &surroundings, &depts).map_err(|fault| {
             CommandError::failed(fault)
@@ -161,6 +167,11 @@ fn program(app: &App<'_>) -> Result<PathBuf> {
 
 fn home(app: &App<'_>) -> Result<PathBuf> {
     app.ctx.home().ok_or_else(|| CommandError::failed("HOME is not set").hint("set it to your home folder"))
+}
+
+/// As the program itself takes it: one that is not absolute counts as none.
+fn config_home<'a>(app: &'a App<'_>) -> Option<&'a str> {
+    app.ctx.variable("XDG_CONFIG_HOME").filter(|folder| Path::new(folder).is_absolute())
 }
 
 fn user(app: &App<'_>) -> Result<(String, String)> {
@@ -302,6 +313,9 @@ fn install(args: &ChangeArgs, app: &App<'_>) -> Result<Answer> {
         &format!("{} for {}", desk.target.name(), names(&service.depts)),
     )?;
     desk.org.make_logs(&service.depts)?;
+    if let Some(before) = desk.moved_from()? {
+        desk.host.uninstall(desk.target, &before)?;
+    }
     match desk.host.install(&service) {
         Ok(done) => checks.extend(done),
         Err(error) => {
@@ -315,6 +329,7 @@ fn install(args: &ChangeArgs, app: &App<'_>) -> Result<Answer> {
     desk.org.write_installed(&Installed {
         schema: 1,
         target: desk.target.name().to_string(),
+        root: service.surroundings.root.clone(),
         at: render_rfc3339(app.ctx.now()),
         path: service.surroundings.path.clone(),
         turned_lingering_on: turned_on || desk.installed.is_some_and(|before| before.turned_lingering_on),
@@ -415,8 +430,14 @@ fn uninstall(args: &ChangeArgs, app: &App<'_>) -> Result<Answer> {
     app.require_human("service uninstall")?;
     let random = || app.ctx.random();
     let desk = Desk::open(app, &random, args.target)?;
-    let root = text(&desk.org.real_root()?)?;
-    let depts = desk.host.departments_with_units(desk.target, &root)?;
+    let mut roots = vec![text(&desk.org.real_root()?)?];
+    roots.extend(desk.moved_from()?);
+    let mut depts = Vec::new();
+    for root in &roots {
+        depts.extend(desk.host.departments_with_units(desk.target, root)?);
+    }
+    depts.sort();
+    depts.dedup();
     let plan = format!(
         "This will stop the pulses of {} departments ({}), end what they run, and remove their units and logs.\n",
         depts.len(),
@@ -437,7 +458,10 @@ fn uninstall(args: &ChangeArgs, app: &App<'_>) -> Result<Answer> {
     }
     confirm(app, args, &plan, "Remove it?")?;
     app.audit(&desk.org, "service uninstall", &format!("{} of {}", desk.target.name(), names(&depts)))?;
-    let mut removed = desk.host.uninstall(desk.target, &root)?;
+    let mut removed = Vec::new();
+    for root in &roots {
+        removed.extend(desk.host.uninstall(desk.target, root)?);
+    }
     if desk.installed.as_ref().is_some_and(|installed| installed.turned_lingering_on)
         && let Ok((user, _)) = user(app)
         && desk.host.survives_logout(desk.target, &user) == Survives::Yes

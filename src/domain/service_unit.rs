@@ -66,6 +66,23 @@ pub struct Surroundings {
     pub logname: String,
     /// In which every engine was found.
     pub path: String,
+    /// XDG_CONFIG_HOME where it is set: the user's key lies beneath it, and without it a pulse would look elsewhere.
+    pub config_home: Option<String>,
+}
+
+impl Surroundings {
+    /// Every variable that a pulse gets.
+    fn variables(&self, target: Target) -> Vec<(&'static str, &str)> {
+        let mut variables = vec![
+            ("HOME", self.home.as_str()),
+            ("USER", &self.user),
+            ("LOGNAME", &self.logname),
+            ("PATH", &self.path),
+        ];
+        variables.extend(self.config_home.as_deref().map(|folder| ("XDG_CONFIG_HOME", folder)));
+        variables.push((SERVICE_VARIABLE, target.name()));
+        variables
+    }
 }
 
 /// A file to be installed: its name, and its text. Cron has one piece of the crontab instead, without a name.
@@ -151,8 +168,10 @@ pub fn render_units(
 }
 
 fn check_surroundings(surroundings: &Surroundings) -> Result<(), UnitFault> {
-    let Surroundings { program, root, home, user, logname, path } = surroundings;
-    for (what, value) in [("program's path", program), ("root", root), ("home folder", home)] {
+    let Surroundings { program, root, home, user, logname, path, config_home } = surroundings;
+    let folders = [("program's path", program), ("root", root), ("home folder", home)];
+    for (what, value) in folders.into_iter().chain(config_home.iter().map(|folder| ("config folder", folder)))
+    {
         check_value(what, value)?;
         if !value.starts_with('/') {
             return Err(unsayable(what, value, "it is not absolute"));

@@ -43,6 +43,14 @@ impl Key {
     }
 }
 
+/// Reads the key; none where there is none.
+pub fn find_key(folder: &Path, disk: &Disk) -> Result<Option<Key>> {
+    match super::org::is_there(folder) {
+        true => load(&Dir::open(folder, disk.clone())?),
+        false => Ok(None),
+    }
+}
+
 /// Reads the key, or makes it from fresh random bytes.
 pub fn load_or_create(folder: &Path, disk: &Disk, random: impl FnOnce() -> [u8; 32]) -> Result<Key> {
     std::fs::DirBuilder::new()

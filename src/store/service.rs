@@ -24,6 +24,9 @@ const WANTS: [&str; 2] = ["timers.target.wants", "paths.target.wants"];
 pub struct Installed {
     pub schema: u64,
     pub target: String,
+    /// Where the organisation was then: its units are named after that, and stay where it is moved.
+    #[serde(default)]
+    pub root: String,
     pub at: String,
     /// The PATH in which the engines were found.
     pub path: String,
@@ -37,6 +40,14 @@ impl Org {
     pub fn real_root(&self) -> Result<PathBuf> {
         std::fs::canonicalize(self.root.path())
             .map_err(|error| StoreError::io(self.root.path(), "find", error))
+    }
+
+    /// The root that installed units are named after, where the organisation was moved since. A copy of one that is still
+    /// there is another organisation, and what is installed is not its own.
+    pub fn moved_from(&self, installed: &Installed) -> Result<Option<String>> {
+        let (before, now) = (Path::new(&installed.root), self.real_root()?);
+        let moved = before.is_absolute() && before != now && !super::org::is_there(&before.join(".harness"));
+        Ok(moved.then(|| installed.root.clone()))
     }
 
     /// What was installed; none where nothing is.

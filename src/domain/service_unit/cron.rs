@@ -4,10 +4,7 @@
 //! quotes, unless a backslash is before it; and it counts backslashes, so that one of the path's own directly before a
 //! percent sign would take that one's place. There the quotes are closed and opened again in between.
 
-use super::{
-    CRON_PULSE_SECONDS, NICE, SERVICE_VARIABLE, Surroundings, Target, UnitFault, UnitFile, log_path,
-    organisation_id,
-};
+use super::{CRON_PULSE_SECONDS, NICE, Surroundings, Target, UnitFault, UnitFile, log_path, organisation_id};
 use crate::domain::id::Dept;
 
 /// The longest command that the common crons take; what is longer is cut off and run nevertheless.
@@ -28,17 +25,12 @@ pub fn render(surroundings: &Surroundings, depts: &[Dept]) -> Result<UnitFile, U
 }
 
 fn line(surroundings: &Surroundings, dept: &Dept) -> String {
-    let Surroundings { program, root, home, user, logname, path } = surroundings;
-    let environment: String = [
-        ("HOME", home.as_str()),
-        ("USER", user),
-        ("LOGNAME", logname),
-        ("PATH", path),
-        (SERVICE_VARIABLE, Target::Cron.name()),
-    ]
-    .iter()
-    .map(|(name, value)| format!("{name}={} ", word(value)))
-    .collect();
+    let Surroundings { program, root, .. } = surroundings;
+    let environment: String = surroundings
+        .variables(Target::Cron)
+        .iter()
+        .map(|(name, value)| format!("{name}={} ", word(value)))
+        .collect();
     let (program, root, log) = (word(program), word(root), word(&log_path(root, dept)));
     format!(
         "* * * * * cd {root} && env {environment}nice -n {NICE} {program} --root {root} tick {dept} >>{log} 2>&1"

@@ -2,29 +2,22 @@
 //!
 //! Values stand in XML as they are, but for the five characters that XML escapes; launchd expands nothing.
 
-use super::{
-    NICE, PULSE_SECONDS, SERVICE_VARIABLE, Surroundings, Target, UnitFile, log_path, unit_name, watched,
-};
+use super::{NICE, PULSE_SECONDS, Surroundings, Target, UnitFile, log_path, unit_name, watched};
 use crate::domain::id::Dept;
 
 /// launchd starts no job more often than this, in seconds; without it, every ten.
 const THROTTLE: u64 = 5;
 
 pub fn render(surroundings: &Surroundings, dept: &Dept) -> UnitFile {
-    let Surroundings { program, root, home, user, logname, path } = surroundings;
+    let Surroundings { program, root, .. } = surroundings;
     let label = unit_name(Target::Launchd, root, dept);
     let words = [program.as_str(), "--root", root, "tick", dept.as_str()];
     let words: String = words.iter().map(|word| format!("    {}\n", string(word))).collect();
-    let environment: String = [
-        ("HOME", home.as_str()),
-        ("USER", user),
-        ("LOGNAME", logname),
-        ("PATH", path),
-        (SERVICE_VARIABLE, Target::Launchd.name()),
-    ]
-    .iter()
-    .map(|(name, value)| format!("    <key>{name}</key>\n    {}\n", string(value)))
-    .collect();
+    let environment: String = surroundings
+        .variables(Target::Launchd)
+        .iter()
+        .map(|(name, value)| format!("    <key>{name}</key>\n    {}\n", string(value)))
+        .collect();
     let watched: String =
         watched(root, dept).iter().map(|folder| format!("    {}\n", string(folder))).collect();
     let log = string(&log_path(root, dept));

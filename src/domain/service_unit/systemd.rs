@@ -5,9 +5,7 @@
 //! dollar begins a variable; but not in the program's own path, so doubling would be wrong there, and the prefix `:`
 //! turns variables off for the whole line instead. Paths in other settings are taken as they stand to the line's end.
 
-use super::{
-    NICE, PULSE_SECONDS, SERVICE_VARIABLE, Surroundings, Target, UnitFile, log_path, unit_name, watched,
-};
+use super::{NICE, PULSE_SECONDS, Surroundings, Target, UnitFile, log_path, unit_name, watched};
 use crate::domain::id::Dept;
 
 /// How the names of unit files end.
@@ -21,20 +19,15 @@ pub fn render(surroundings: &Surroundings, dept: &Dept) -> [UnitFile; 3] {
 }
 
 fn service(surroundings: &Surroundings, dept: &Dept) -> String {
-    let Surroundings { program, root, home, user, logname, path } = surroundings;
+    let Surroundings { program, root, .. } = surroundings;
     let words = [program.as_str(), "--root", root, "tick", dept.as_str()];
     let no_variables = if words.iter().any(|word| word.contains('$')) { ":" } else { "" };
     let command: Vec<String> = words.into_iter().map(quoted).collect();
-    let environment: String = [
-        ("HOME", home.as_str()),
-        ("USER", user),
-        ("LOGNAME", logname),
-        ("PATH", path),
-        (SERVICE_VARIABLE, Target::Systemd.name()),
-    ]
-    .into_iter()
-    .map(|(name, value)| format!("Environment={}\n", always_quoted(&format!("{name}={value}"))))
-    .collect();
+    let environment: String = surroundings
+        .variables(Target::Systemd)
+        .into_iter()
+        .map(|(name, value)| format!("Environment={}\n", always_quoted(&format!("{name}={value}"))))
+        .collect();
     let log = plain(&log_path(root, dept));
     format!(
         "[Unit]\n\

@@ -14,6 +14,7 @@ fn surroundings(root: &str) -> Surroundings {
         user: "u".into(),
         logname: "u".into(),
         path: "/opt/claude/bin:/usr/bin:/bin".into(),
+        config_home: None,
     }
 }
 
@@ -134,4 +135,18 @@ fn files_are_known_by_their_names() {
     }
     assert_eq!(department_of(Target::Systemd, "/srv/org", "harness-business.service"), None);
     assert_eq!(department_of(Target::Systemd, "/srv/org", "other.timer"), None);
+}
+
+#[test]
+fn the_folder_of_the_key_is_named_where_it_is_not_the_usual_one() {
+    let mut around = surroundings("/srv/org");
+    around.config_home = Some("/home/u/cfg".into());
+    for target in [Target::Systemd, Target::Launchd, Target::Cron] {
+        let text = render_units(target, &around, &[dept()]).unwrap().remove(0).text;
+        assert!(text.contains("XDG_CONFIG_HOME") && text.contains("/home/u/cfg"), "{text}");
+        let text = render_units(target, &surroundings("/srv/org"), &[dept()]).unwrap().remove(0).text;
+        assert!(!text.contains("XDG_CONFIG_HOME"), "{text}");
+    }
+    around.config_home = Some("cfg".into());
+    assert!(render_units(Target::Cron, &around, &[dept()]).is_err());
 }
