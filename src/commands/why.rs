@@ -68,6 +68,9 @@ fn present(app: &App<'_>, org: &Org, department: &Department, at: Time) -> Resul
             one_line(&receipt.why, 300)
         ));
     }
+    for (file, why) in department.schedules()?.refused {
+        text.push_str(&format!("schedules/{file} can't be used: {}\n", one_line(&why, 200)));
+    }
     if let Some((when, what)) = &next_at {
         text.push_str(&format!("Next by time alone: {} ({what})\n", render_local(*when)));
     }
@@ -88,7 +91,7 @@ fn past(app: &App<'_>, department: &Department, at: Time) -> Result<Answer> {
     let receipts = department.receipts(RECEIPTS_BYTES)?;
     let stamp = render_rfc3339(at);
     // Times of one form compare as they sort. A slot that was missed is told beside, and is no verdict.
-    let told = |code: &str| code != "missed";
+    let told = |code: &str| !matches!(code, "missed" | "schedule_unusable");
     let found = receipts.iter().rev().find(|receipt| receipt.at <= stamp && told(&receipt.code));
     let Some(receipt) = found else {
         let gates: Vec<GateLine> =

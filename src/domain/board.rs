@@ -18,7 +18,7 @@ mod talk;
 mod tests;
 mod twins;
 
-pub use eligible::{Idle, Item, ItemKind};
+pub use eligible::{Idle, Item, ItemKind, moments_of};
 pub use talk::{NUDGE_AFTER_S, NUDGE_GRACE_S, NUDGES_MAX, mentions_in};
 
 use super::agent::{Agent, NewAgent, Works};

@@ -131,6 +131,9 @@ pub struct RunLine {
     pub counted_usd: f64,
     /// Whether anything but logs and memory came of it.
     pub changed: bool,
+    /// Whether only a beat led to it: quiet for long enough, and nothing else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beat: bool,
     pub record: String,
 }
 

@@ -3,7 +3,7 @@
 //! It has two lines, and is one JSON document: the head, which is all that a quiet tick reads, and the departments.
 //!
 //! It is a cache with one exception: `settled`, the fingerprint after a department's last run. Without it a department
-//! is looked at as if it had never run, which costs one look and no action twice. `idle` is all that a quiet tick
+//! is looked at as if it had never run, which costs one call where something is undecided, and no action twice. `idle` is all that a quiet tick
 //! reads: one stamp over eleven stats, and the moment at which time alone changes the verdict. The rest is read for the
 //! departments whose stamp has moved, or whose moment has come.
 //!

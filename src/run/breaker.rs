@@ -56,11 +56,12 @@ impl Shop<'_> {
     /// Pauses a department that spends and changes nothing.
     pub(super) fn check_spending(&self) -> Result<()> {
         let runs = self.last_runs()?;
-        let idle: Vec<&RunLine> =
-            runs.iter().filter(|run| run.counted_usd > 0.0).take_while(|run| !run.changed).collect();
+        // A beat that finds nothing is what the idle ladder and maxQuietSeconds bound; pausing would end them for good.
+        let spent = runs.iter().filter(|run| run.counted_usd > 0.0 && !run.beat);
+        let idle: Vec<&RunLine> = spent.take_while(|run| !run.changed).collect();
         // Whoever lets it run again gives it as many runs again, and not one.
         let again = !idle.is_empty() && idle.len().is_multiple_of(IDLE_SPENDING);
-        if !again || self.department.paused()?.is_some() {
+        if !again || self.watch.is_beat() || self.department.paused()?.is_some() {
             return Ok(());
         }
         let usd: f64 = idle.iter().take(IDLE_SPENDING).map(|run| run.counted_usd).sum();

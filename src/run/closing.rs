@@ -87,6 +87,7 @@ impl Shop<'_> {
             cost_usd: run.cost_usd,
             counted_usd: run.counted_usd,
             changed: run.changed,
+            beat: self.watch.is_beat(),
             record: String::new(),
         };
         if self.breaks(Breakage::ActiveRemovedFirst) {

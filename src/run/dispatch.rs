@@ -285,7 +285,7 @@ impl Shop<'_> {
                 self.settings.pipelines.get(&job.pipeline).map_or(0.0, |pipeline| pipeline.worst_case_usd)
             }),
             changed: true,
-            record: String::new(),
+            ..RunLine::default()
         };
         let entries = [format!("{} for {}", job.what(), job.run)];
         let story = RunStory { entries: &entries, output: &ended.output };

@@ -3,6 +3,7 @@
 use super::ask::Answered;
 use super::step::{RefusedAnswer, SavedAnswer, StepDone, StepEnd, saved_time};
 use super::upkeep::is_upkeep;
+use super::wake::is_beat;
 use super::{Effects, Refused, Result, RunError, Shop};
 use crate::domain::decision::Decision;
 use crate::domain::event::Event;
@@ -59,7 +60,10 @@ impl Shop<'_> {
         for line in &outcome.lines {
             self.tell(&Event::Action(line));
         }
-        let changed = outcome.effects.iter().any(|planned| is_progress(&planned.effect));
+        // Putting a beat away is no progress: it would be answered for ever as often as it can come.
+        let is_beat_mark = |effect: &Effect| matches!(effect, Effect::Mark { id, .. } if self.find_at_hand(id, loaded).is_some_and(|message| is_beat(&message)));
+        let is_work = |effect: &Effect| is_progress(effect) && !is_beat_mark(effect);
+        let changed = outcome.effects.iter().any(|planned| is_work(&planned.effect));
         let ending = Ending {
             saved,
             outcome_word: "ok",

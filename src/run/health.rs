@@ -109,6 +109,7 @@ impl Clinic<'_> {
             runs::journals(&wards),
             made("ghost rate", ghosts(&wards)),
             self.units(&wards, installed),
+            made("schedules", schedules(&wards)),
             made("disk", self.disk()),
             made("clock", self.clock(&pulse)),
         ];
@@ -346,4 +347,16 @@ fn ghosts(wards: &[Ward]) -> Result<Check> {
         (_, true) => check("ghost rate", Verdict::Failed, rate.to_string()),
         (_, false) => check("ghost rate", Verdict::Passed, rate.to_string()),
     })
+}
+
+/// A schedule that can't be used never comes, and nothing else would say so.
+fn schedules(wards: &[Ward]) -> Result<Check> {
+    let (mut count, mut faults) = (0, Vec::new());
+    for ward in wards {
+        let found = ward.department.schedules()?;
+        count += found.schedules.len();
+        let dept = &ward.department.dept;
+        faults.extend(found.refused.iter().map(|(file, why)| format!("org-{dept}/schedules/{file}: {why}")));
+    }
+    Ok(judged("schedules", faults, format!("{count} can be used")))
 }

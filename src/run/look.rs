@@ -3,14 +3,15 @@
 use super::gates::Bench;
 use super::schedules::{fire_schedules, next_slots};
 use super::upkeep::upkeep_due;
+use crate::domain::board::moments_of;
 use crate::domain::config::DirectorConfig;
 use crate::domain::directive::RECEIVER;
 use crate::domain::id::Dept;
 use crate::domain::request::{Request, RequestKind, RequestStatus};
-use crate::domain::time::{Time, parse_rfc3339};
+use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 use crate::domain::wake::check::{Cause, Facts, check};
 use crate::domain::wake::moments::{Moment, Sources, next_of};
-use crate::domain::wake::{Entry, Known, Observation, Part, Parts, Settled, digest_part};
+use crate::domain::wake::{Entry, Known, Observation, Part, Parts, Receipt, Settled, digest_part};
 use crate::domain::why::{GATES, GateLine};
 use crate::store::fault::Result;
 use crate::store::key::Key;
@@ -156,7 +157,13 @@ impl Eye<'_> {
             let soon = self.now + TimeDelta::seconds(LOOK_AGAIN_S);
             return Ok(vec![(soon, "any, where the department may run again".to_string())]);
         }
-        Ok(fire_schedules(department, config, self.now)?.next)
+        let fired = fire_schedules(department, config, self.now)?;
+        for (file, why) in fired.refused {
+            let why = format!("schedules/{file} can't be used: {why}");
+            let (at, code) = (render_rfc3339(self.now), "schedule_unusable".to_string());
+            department.append_receipt_once(&Receipt { at, code, why })?;
+        }
+        Ok(fired.next)
     }
 
     /// Everything of the department that becomes eligible by time alone.
@@ -167,6 +174,9 @@ impl Eye<'_> {
             if let (RequestStatus::Pending, Some(at)) = (request.status, expires) {
                 sources.expiries.push((at, request.id.clone()));
             }
+        }
+        for task in department.open_tasks()?.0 {
+            sources.items.extend(moments_of(&task));
         }
         for (role, due) in upkeep_due(department)? {
             sources.items.push((due.latest, format!("the {role} is due")));

@@ -308,7 +308,7 @@ impl Shop<'_> {
             cost_usd: known.then_some(usd),
             counted_usd: usd,
             changed,
-            record: String::new(),
+            ..RunLine::default()
         };
         self.close_run(line, &[], &charter.hash)?;
         recovered.lines.push(format!("{} had died; it is recorded as killed", active.run));

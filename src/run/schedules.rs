@@ -28,8 +28,9 @@ pub struct Fired {
 /// Fires what is due. The department may be running: mail takes no lock there.
 pub fn fire_schedules(department: &Department, config: &DirectorConfig, now: Time) -> Result<Fired> {
     let mut fired = Fired::default();
-    if department.schedules()?.schedules.is_empty() {
-        return Ok(fired);
+    let found = department.schedules()?;
+    if found.schedules.is_empty() {
+        return Ok(Fired { refused: found.refused, ..fired });
     }
     let _held = department.lock_schedules()?;
     let found = department.schedules()?;

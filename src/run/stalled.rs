@@ -5,8 +5,10 @@
 
 use super::Shop;
 use super::notify::Notice;
+use super::schedules::next_slots;
 use super::stop::is_running;
 use crate::domain::audit::Deed;
+use crate::domain::board::moments_of;
 use crate::domain::front_matter::{FrontMatter, parse_front_matter};
 use crate::domain::id::{Dept, IdKind, derived_id};
 use crate::domain::request::{RequestKind, sign_request};
@@ -73,7 +75,7 @@ pub fn find_stalled(org: &Org, now: Time) -> Result<Movement> {
         return Ok(Movement::NothingOpen);
     }
     for department in &departments {
-        if let Some(why) = what_moves(org, department, now)? {
+        if let Some(why) = what_moves(department, now)? {
             return Ok(Movement::Moves(format!("{}: {why}", department.dept)));
         }
     }
@@ -124,7 +126,7 @@ fn open_tasks(departments: &[Department]) -> Result<Vec<Stalled>> {
 }
 
 /// What in a department is open, waits or is scheduled.
-fn what_moves(org: &Org, department: &Department, now: Time) -> Result<Option<String>> {
+fn what_moves(department: &Department, now: Time) -> Result<Option<String>> {
     let mail = department.inbox()?;
     if !mail.messages.is_empty() || !mail.unreadable.is_empty() {
         return Ok(Some(format!("{} messages are open", mail.messages.len() + mail.unreadable.len())));
@@ -132,7 +134,7 @@ fn what_moves(org: &Org, department: &Department, now: Time) -> Result<Option<St
     if is_running(department) {
         return Ok(Some("a run is under way".to_string()));
     }
-    for folder in [".harness/journal", ".harness/jobs", "schedules"] {
+    for folder in [".harness/journal", ".harness/jobs"] {
         if let Some(dir) = department.dir.find(folder)?
             && !dir.list()?.is_empty()
         {
@@ -149,10 +151,13 @@ fn what_moves(org: &Org, department: &Department, now: Time) -> Result<Option<St
     if config.auto_loop && (config.proactive == Some(true) || config.max_quiet_seconds.is_some()) {
         return Ok(Some("it looks for work by itself".to_string()));
     }
-    Ok(org
-        .next_at(&department.dept)?
-        .filter(|at| *at > now)
-        .map(|_| "something becomes due later".to_string()))
+    // Not whatever comes by time: consolidating memory moves no work, and a schedule that can't be used never comes.
+    if let Some((at, name)) = next_slots(department, now)?.into_iter().find(|(at, _)| *at > now) {
+        return Ok(Some(format!("schedule `{name}` comes at {}", render_rfc3339(at))));
+    }
+    let tasks = if config.auto_loop { department.open_tasks()?.0 } else { Vec::new() };
+    let next = tasks.iter().flat_map(moments_of).filter(|(at, _)| *at > now).min();
+    Ok(next.map(|(at, what)| format!("{what} at {}", render_rfc3339(at))))
 }
 
 /// Whose the newest message is that belongs to a directive: the one that received it and put it away, else the sender.

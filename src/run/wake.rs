@@ -5,7 +5,7 @@ use super::closing::RunOutcome;
 use super::{Effects, Result, Shop};
 use crate::domain::event::Event;
 use crate::domain::id::{IdKind, derived_id};
-use crate::domain::message::{Draft, Provenance, render_message};
+use crate::domain::message::{Draft, Message, Provenance, render_message};
 use crate::domain::plan::{Effect, Planned};
 use crate::domain::request::{RequestKind, RequestStatus};
 use crate::domain::template::Sources;
@@ -15,6 +15,14 @@ use crate::domain::wake::{Ended, Observation, Parts, Settled, digest_parts, seen
 use crate::store::charters::LoadedCharter;
 use crate::store::prompts::PromptFiles;
 use std::cell::RefCell;
+
+/// How the subject of a beat begins.
+const BEAT_SUBJECT: &str = "Nothing has come in: ";
+
+/// Whether a message is only a beat, which the tool itself put into a quiet inbox.
+pub(super) fn is_beat(message: &Message) -> bool {
+    message.from == "harness" && message.kind == "System" && message.subject.starts_with(BEAT_SUBJECT)
+}
 
 /// Why a tick runs a department, and what it knew of the run before.
 #[derive(Clone, Debug)]
@@ -35,6 +43,11 @@ impl Watch {
     /// For a run that a tick starts.
     pub fn scheduled(slot: Slot) -> Watch {
         Watch { slot: Some(slot), ..Watch::default() }
+    }
+
+    /// Whether only a beat led to the run.
+    pub(super) fn is_beat(&self) -> bool {
+        self.slot.as_ref().is_some_and(|slot| slot.cause.is_beat())
     }
 
     /// Notes what effects changed. What was delivered here is mail that nobody has looked at yet.
@@ -108,7 +121,7 @@ impl Shop<'_> {
             from: "harness".to_string(),
             to: vec![self.department.dept.clone()],
             kind: "System".to_string(),
-            subject: format!("Nothing has come in: {}", slot.cause),
+            subject: format!("{BEAT_SUBJECT}{}", slot.cause),
             body,
             amount_usd: None,
             project: None,
@@ -142,7 +155,7 @@ impl Shop<'_> {
             parts: self.parts_seen()?,
             open,
             changed,
-            beat: self.watch.slot.as_ref().is_some_and(|slot| slot.cause.is_beat()),
+            beat: self.watch.is_beat(),
             not_before: self.not_before()?,
         };
         let mut settled = settle(before.as_ref(), ended);

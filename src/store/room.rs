@@ -5,7 +5,6 @@ use super::org::Org;
 use super::tail::read_tail;
 use crate::domain::audit::parse_entry;
 use crate::domain::health::Room;
-use crate::domain::id::Dept;
 use crate::domain::time::{Time, parse_rfc3339};
 use std::os::fd::AsFd;
 
@@ -40,11 +39,5 @@ impl Org {
             Some(1) => Ok(Some(value)),
             _ => Err(StoreError::format(self.own.join(WAKE), "its schema is not 1")),
         }
-    }
-
-    /// The earliest moment at which something of a department becomes due by time alone, as the last tick saw it.
-    pub fn next_at(&self, dept: &Dept) -> Result<Option<Time>> {
-        let wake = self.read_wake()?.unwrap_or_default();
-        Ok(wake["departments"][dept.as_str()]["next_at"].as_str().and_then(parse_rfc3339))
     }
 }

@@ -19,6 +19,8 @@ use std::io::{BufRead, Read};
 const WAKE: &str = "wake.json";
 const ALIVE: &str = "alive";
 const RECEIPTS: &str = "receipts.jsonl";
+/// How much of the receipts' end is looked at for one that says the same.
+const REMEMBERED: u64 = 64 * 1024;
 /// The largest `wake.json` that is read: thousands of departments.
 const WAKE_MAX: u64 = 64 * 1024 * 1024;
 /// How many messages are looked at for whether something holds them back.
@@ -276,6 +278,14 @@ impl Department {
     pub fn append_receipt(&self, receipt: &Receipt) -> Result<()> {
         let line = json!({"schema": 1, "at": receipt.at, "code": receipt.code, "why": receipt.why});
         self.own()?.append_lazily(RECEIPTS, &format!("{line}\n"))
+    }
+
+    /// The same, where none that is remembered says the same.
+    pub fn append_receipt_once(&self, receipt: &Receipt) -> Result<()> {
+        match self.receipts(REMEMBERED)?.iter().any(|before| before.is_like(receipt)) {
+            true => Ok(()),
+            false => self.append_receipt(receipt),
+        }
     }
 
     /// The end of the receipts, oldest first.

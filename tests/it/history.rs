@@ -115,6 +115,7 @@ fn run_text(dept: &str, at: Time, sends: Sends, dice: &mut Dice) -> String {
         cost_usd: Some(usd),
         counted_usd: usd,
         changed: outcome == "done",
+        beat: false,
         record: format!("{}_{kind}.md", render_ts(at)),
     };
     text + &render_line(&Line::Run(line))

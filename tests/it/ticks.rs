@@ -289,6 +289,46 @@ fn a_proactive_department_looks_for_work_at_growing_distances() {
 }
 
 #[test]
+fn a_beat_that_is_put_away_is_no_work_and_the_ladder_is_climbed() {
+    let sandbox = ticking().run(["config", "set", "business", "proactive", "true"]).any_stdout().then();
+    let sandbox =
+        (0..3).fold(sandbox, |sandbox, _| sandbox.reply("NEXT_WORKER MSGID").reply(&answer(&[mark()])));
+    check(&sandbox, "2026-11-18T01:00:00Z", "nothing_open");
+    for (before, at) in [
+        ("2026-11-18T01:09:59Z", "2026-11-18T01:10:00Z"),
+        ("2026-11-18T01:39:59Z", "2026-11-18T01:40:00Z"),
+        ("2026-11-18T02:39:59Z", "2026-11-18T02:40:00Z"),
+    ] {
+        check(&sandbox, before, "nothing_new");
+        check(&sandbox, at, "ran");
+    }
+    assert_eq!(sandbox.calls().len(), 6);
+}
+
+#[test]
+fn beats_that_find_nothing_pause_nobody() {
+    let sandbox = ticking().run(["config", "set", "business", "proactive", "true"]).any_stdout().then();
+    let sandbox = (0..7).fold(sandbox, |sandbox, _| sandbox.reply("DONE"));
+    check(&sandbox, "2026-11-18T01:00:00Z", "nothing_open");
+    for at in ["18T01:10", "18T01:40", "18T02:40", "18T05:40", "18T11:40", "18T17:40", "18T23:40"] {
+        check(&sandbox, &format!("2026-11-{at}:00Z"), "ran");
+    }
+    assert!(!sandbox.exists("org-business/.harness/paused.json"));
+}
+
+#[test]
+fn a_schedule_that_can_not_be_used_has_a_receipt_once() {
+    let sandbox = ticking().file("org-business/schedules/weekly.toml", "schema = 1\n");
+    check(&sandbox, "2026-11-18T00:42:01Z", "nothing_open");
+    check(&sandbox, "2026-11-18T00:42:02Z", "nothing_new");
+    let receipts = sandbox.read("org-business/.harness/receipts.jsonl");
+    let told = receipts.lines().filter(|line| line.contains("schedule_unusable")).count();
+    assert_eq!(told, 1, "{receipts}");
+    let why = sandbox.run(["why", "business"]).take_stdout();
+    assert!(why.contains("schedules/weekly.toml can't be used"), "{why}");
+}
+
+#[test]
 fn quiet_has_a_limit_where_one_is_set() {
     let sandbox = ticking().run(["config", "set", "business", "maxQuietSeconds", "3600"]).any_stdout().then();
     let sandbox = sandbox.reply("DONE");

@@ -170,15 +170,6 @@ impl Board {
         }
     }
 
-    /// The next moment at which something on the board becomes eligible by time alone.
-    pub fn next_at(&self, now: Time) -> Option<Time> {
-        let moments = self.open_tasks().filter(|task| task.waits_for.is_empty()).flat_map(|task| {
-            let silent = (task.status == TaskStatus::InProgress).then(|| nudge_at(task));
-            silent.into_iter().chain(task.due)
-        });
-        moments.filter(|moment| *moment > now).min()
-    }
-
     /// Why there is nothing to do, where so many messages wait for the human and nothing is eligible.
     pub fn idle(&self, waiting: usize) -> Idle {
         let mut reasons = BTreeSet::new();
@@ -200,6 +191,18 @@ impl Board {
             _ => Idle::Mixed,
         }
     }
+}
+
+/// The moments at which an open task becomes eligible by time alone, each with what happens then. One that waits for a
+/// person has none.
+pub fn moments_of(task: &Task) -> Vec<(Time, String)> {
+    if !task.waits_for.is_empty() || !task.is_open() {
+        return Vec::new();
+    }
+    let silent = (task.status == TaskStatus::InProgress).then(|| nudge_at(task));
+    let nudge = silent.map(|at| (at, format!("the owner of {} may be nudged", task.id)));
+    let due = task.due.filter(|_| task.due_told != task.due).map(|at| (at, format!("{} is due", task.id)));
+    nudge.into_iter().chain(due).collect()
 }
 
 /// When a silent owner may be nudged.

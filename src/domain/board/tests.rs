@@ -301,7 +301,7 @@ fn a_nudge_has_its_time() {
     let later = |world: &mut World, minutes: i64| world.now += chrono::TimeDelta::minutes(minutes);
     later(&mut world, 59);
     world.refused(Actor::Director, nudge(), "too_soon");
-    assert_eq!(world.board.next_at(world.now), Some(start() + chrono::TimeDelta::minutes(60)));
+    assert_eq!(moments_of(world.task(&id))[0].0, start() + chrono::TimeDelta::minutes(60));
     later(&mut world, 1);
     assert!(world.board.eligible(world.now).iter().any(|item| item.kind == ItemKind::Nudge));
     world.act(Actor::Director, nudge()).unwrap();

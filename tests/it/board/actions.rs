@@ -304,6 +304,24 @@ fn eligible_work_is_listed_and_mentions_count_once() {
 }
 
 #[test]
+fn a_silent_owner_and_a_due_date_wake_the_department() {
+    let sandbox = office().reply("DONE").reply("DONE");
+    done(&sandbox, &["config", "set", "rd", "autoLoop", "true"]);
+    add(&sandbox, "Alpha", &["--owner", "ann", "--due", "2026-11-18T03:00:00Z"]);
+    for (now, receipt) in [
+        ("00:43:00", "nothing_open"),
+        ("01:42:00", "nothing_new"),
+        ("01:43:00", "ran"),
+        ("02:59:59", "nothing_new"),
+        ("03:00:00", "ran"),
+    ] {
+        let later = sandbox.clone().now(&format!("2026-11-18T{now}Z"));
+        let row = data(&later, &["tick", "rd"])["departments"][0].clone();
+        assert_eq!(row["receipt"], receipt, "{now}: {row:#}");
+    }
+}
+
+#[test]
 fn a_decision_names_what_is_eligible() {
     let sandbox = office();
     let id = add(&sandbox, "Alpha", &["--owner", "ann", "--priority", "low"]);
