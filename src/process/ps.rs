@@ -101,6 +101,7 @@ mod tests {
             assert_eq!(find(me).map(|process| process.pid), Some(me));
         }
         assert_eq!(mark(me), None);
+        assert_eq!(is_ignored(1), None);
         let _ = boot();
     }
 
