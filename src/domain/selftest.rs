@@ -44,6 +44,11 @@ pub fn hide_ids(text: &str) -> String {
             at += skip_action(&bytes[at..]);
             continue;
         }
+        if is_assignment_at(bytes, at) {
+            shown.push_str("as-?");
+            at += ASSIGNMENT;
+            continue;
+        }
         let next = text[at..].chars().next().map_or(1, char::len_utf8);
         shown.push_str(&text[at..at + next]);
         at += next;
@@ -60,6 +65,15 @@ fn skip_action(rest: &[u8]) -> usize {
 
 /// The form of an id: a small letter, digits, and six characters of its end.
 const ID: &[u8; 24] = b"a-00000000-000000-xxxxxx";
+
+/// The length of the mark of an assignment, `as-` and twelve digits of a hash.
+const ASSIGNMENT: usize = 15;
+
+fn is_assignment_at(bytes: &[u8], at: usize) -> bool {
+    let piece = bytes.get(at..at + ASSIGNMENT).and_then(|piece| piece.strip_prefix(b"as-"));
+    let alone = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+    alone && piece.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit))
+}
 
 fn is_id_at(bytes: &[u8], at: usize) -> bool {
     let Some(piece) = bytes.get(at..at + ID.len()) else { return false };
@@ -118,6 +132,8 @@ mod tests {
         check("m-20261118-004201-7f3k2q7", "m-20261118-004201-7f3k2q7");
         check("m-2026111-004201-7f3k2q", "m-2026111-004201-7f3k2q");
         check("- r-20261118-004201-7f3k2q/6/0 [x]", "- r-? [x]");
+        check("assignment: as-014400b7efeb", "assignment: as-?");
+        check("as-yet-unknown-things", "as-yet-unknown-things");
         check("org/m-20261118-004201-7f3k2q.md", "org/m-?.md");
         check("", "");
     }

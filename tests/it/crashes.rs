@@ -194,7 +194,7 @@ fn a_read_only_root_is_left_as_it_is() {
         let after = sandbox.tree("").replace("org-rd/.harness/lock\n", "");
         assert_eq!(after, before, "{args:?}");
     }
-    for args in [&["inbox", "rd"][..], &["status"], &["prompt", "lab"], &["charter", "show", "lab"]] {
+    for args in [&["inbox", "lab"][..], &["status"], &["prompt", "lab"], &["charter", "show", "lab"]] {
         try_with(&sandbox, "fail-from:1:30", args).any_stdout();
     }
 }

@@ -43,7 +43,7 @@ fn a_spreadsheet_gets_a_line_a_day() {
     let csv = sandbox.start(&["stats", "--csv"]).finish().take_stdout();
     assert_eq!(csv.lines().count(), 1 + 5 * 5, "{csv}");
     let fields: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
-    assert!(fields.iter().all(|count| *count == 12), "{csv}");
+    assert!(fields.iter().all(|count| *count == 13), "{csv}");
     let since = sandbox.start(&["stats", "rd", "--csv", "--since", "2026-11-16"]).finish().take_stdout();
     assert_eq!(since.lines().count(), 3, "{since}");
     let error = sandbox.clone().run(["stats", "--since", "tuesday"]).status(2).parts().2;

@@ -137,8 +137,8 @@ fn a_row_is_a_day_of_a_department() {
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 5);
     assert!(rows[0].starts_with("date,department,runs,"), "{csv}");
-    assert_eq!(rows[1], "2026-11-02,business,1,0,1,1,1,0.250000,100,300,10,0");
-    assert_eq!(rows[4], "2026-11-03,rd,1,1,2,0,1,0.500000,200,600,20,0");
+    assert_eq!(rows[1], "2026-11-02,business,1,0,1,1,1,0.250000,100,300,10,0,0");
+    assert_eq!(rows[4], "2026-11-03,rd,1,1,2,0,1,0.500000,200,600,20,0,0");
 }
 
 proptest! {

@@ -7,13 +7,14 @@
 use super::tree::Tree;
 
 /// `#` a digit, `@` a small letter or digit, `~` a letter; the rest as it is. The longest first.
-const PATTERNS: [(&str, &str); 8] = [
+const PATTERNS: [(&str, &str); 9] = [
     ("@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@", "HASH"),
     ("~-########-######-@@@@@@/##/", "STEP/"),
     ("~-########-######-@@@@@@/#/", "STEP/"),
     ("####-##-##T##:##:##Z", "TIME"),
     ("~-########-######-@@@@@@", "ID"),
     ("########T######Z", "TS"),
+    (" as-@@@@@@@@@@@@\n", " ASSIGNMENT\n"),
     ("####-##-##", "DATE"),
     ("####-##", "MONTH"),
 ];
