@@ -38,6 +38,8 @@ pub struct Bench<'a> {
     pub redactor: &'a Redactor,
     /// The end of the ledger, for limits over time.
     pub ledger: &'a [Line],
+    /// How many messages were sent in each thread before, from its start on.
+    pub sent: &'a BTreeMap<String, u64>,
     pub now: Time,
     /// The ids that the prompt showed, which evidence may cite.
     pub shown: &'a [String],
@@ -293,7 +295,7 @@ impl Bench<'_> {
             }
         }
         for (thread, new) in self.threads(judged) {
-            let (before, most) = (self.sent_in(thread), limits.messages_per_thread);
+            let (before, most) = (self.sent.get(thread).copied().unwrap_or(0), limits.messages_per_thread);
             if before + new > most {
                 let what = format!(
                     "{before} before and {new} now in the thread {thread}; the most is {most}. \
@@ -346,11 +348,6 @@ impl Bench<'_> {
             }
         }
         threads
-    }
-
-    /// How many messages the department sent in a thread within the last day.
-    fn sent_in(&self, thread: &str) -> u64 {
-        self.recent_actions(86_400).filter(|action| action.thread.as_deref() == Some(thread)).count() as u64
     }
 
     fn done_within(&self, seconds: i64, name: Option<&str>) -> u64 {

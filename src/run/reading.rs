@@ -18,6 +18,7 @@ use crate::store::charters::LoadedCharter;
 use crate::store::load::Loaded;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 impl Shop<'_> {
     /// Reads an answer in the state as it is now.
@@ -53,14 +54,21 @@ impl Shop<'_> {
         let pipelines: Vec<String> = self.settings.pipelines.keys().cloned().collect();
         let schedules = self.schedule_names()?;
         let board = self.board_to_judge(&raw, loaded)?;
+        let inbox = self.markable(loaded, at_hand.as_ref());
+        let sent = self.department.sent_in(&threads_answered(
+            &raw,
+            at_hand.as_ref(),
+            &[&inbox, &loaded.live.outbox],
+        ))?;
         let bench = Bench {
             charter: &charter.rules,
             at: Circumstances { dept: &self.department.dept, role, provenance, receivers: Some(&receivers) },
-            inbox: &self.markable(loaded, at_hand.as_ref()),
+            inbox: &inbox,
             known: &loaded.live.outbox,
             at_hand: at_hand.as_ref(),
             redactor: &self.redactor,
             ledger: &loaded.ledger,
+            sent: &sent,
             now: (self.now)(),
             shown: &saved.shown,
             pipelines: &pipelines,
@@ -292,4 +300,16 @@ fn curated_files(loaded: &Loaded) -> [(String, String); 2] {
         ("memory/MEMORY.md".to_string(), loaded.live.memory.clone()),
         ("memory/SELF.md".to_string(), loaded.live.style.clone()),
     ]
+}
+
+/// The threads that the messages of an answer may belong to: that of the message at hand, and of those they name.
+fn threads_answered(raw: &[RawAction], at_hand: Option<&Message>, known: &[&[Message]]) -> BTreeSet<String> {
+    let sends: Vec<&RawAction> =
+        raw.iter().filter(|entry| entry.value.get("do").is_some_and(|name| name == "send_message")).collect();
+    let names = |message: &Message| {
+        sends.iter().any(|entry| entry.value.get("ref").and_then(Value::as_str) == Some(&message.id))
+    };
+    let named = known.iter().flat_map(|messages| messages.iter()).filter(|message| names(message));
+    let led = at_hand.filter(|_| !sends.is_empty());
+    led.into_iter().chain(named).map(|message| message.thread.clone()).collect()
 }

@@ -9,12 +9,15 @@ use super::messages::{Filed, Mail, Unreadable};
 use super::org::Department;
 use super::tail::{Backwards, read_tail};
 use crate::domain::goal::parse_goal;
+use crate::domain::id::made_at;
 use crate::domain::ledger::{self, Line, Recent, Shown};
 use crate::domain::live_state::{LiveState, history_shown};
 use crate::domain::message::Message;
 use crate::domain::settings::Settings;
 use crate::domain::time::{Time, parse_rfc3339};
 use chrono::TimeDelta;
+use memchr::memmem::Finder;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest memory or notes file that is read.
 const NOTES_MAX: u64 = 1024 * 1024;
@@ -212,6 +215,35 @@ impl Department {
             }
         }
         Ok(())
+    }
+
+    /// How many messages the department has sent in each of some threads, from their starts on. Lines that name none of
+    /// them are not parsed, so that an old thread costs a reading of the log and no more.
+    pub fn sent_in(&self, threads: &BTreeSet<String>) -> Result<BTreeMap<String, u64>> {
+        let mut sent = BTreeMap::new();
+        // An id says when the thread began; the day is for clocks that were set.
+        let began = |id: &String| made_at(id).map_or(Time::MIN_UTC, |at| at - TimeDelta::days(1));
+        let Some(since) = threads.iter().map(began).min() else { return Ok(sent) };
+        let own = self.dir.find(".harness")?;
+        let opened = own.map(|own| Backwards::open(&own, "runs.jsonl")).transpose()?.flatten();
+        let Some(mut log) = opened else { return Ok(sent) };
+        let finders: Vec<_> = threads.iter().map(|id| Finder::new(id.as_bytes())).collect();
+        while let Some(block) = log.read_block(BLOCK)? {
+            let named = |line: &&str| finders.iter().any(|finder| finder.find(line.as_bytes()).is_some());
+            for line in block.lines().filter(named).flat_map(ledger::parse_lines) {
+                let Line::Step(step) = line else { continue };
+                for thread in step.actions.into_iter().filter_map(|action| action.thread) {
+                    if step.outcome == "ok" && threads.contains(&thread) {
+                        *sent.entry(thread).or_insert(0) += 1;
+                    }
+                }
+            }
+            let oldest = block.lines().flat_map(ledger::parse_lines).next();
+            if oldest.and_then(|line| parse_rfc3339(line.at())).is_some_and(|oldest| oldest < since) {
+                break;
+            }
+        }
+        Ok(sent)
     }
 
     /// Enough of the ledger's end for so many entries of history and so many iterations.

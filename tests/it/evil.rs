@@ -107,6 +107,7 @@ impl Stage {
             at_hand: Some(at_hand),
             redactor: &self.redactor,
             ledger: &[],
+            sent: &std::collections::BTreeMap::new(),
             now: self.now,
             shown: &shown,
             pipelines: &self.pipelines,

@@ -65,6 +65,17 @@ fn messages_per_thread() {
     act(&other, "business", &[send()]);
 }
 
+/// However long ago: the whole thread counts.
+#[test]
+fn messages_per_thread_counts_from_the_threads_start() {
+    let sandbox = delivered(limited("messages_per_thread", 40, 1), IN_THREAD, "provenance: department\n");
+    act(&sandbox, "business", &[decision(json!({}))]);
+    let later = sandbox.now("2026-12-30T00:42:01Z");
+    refused_by(&later, &[decision(json!({}))], "messages_per_thread", "1 before and 1 now");
+    let named = [decision(json!({"ref": IN_THREAD}))];
+    refused_by(&later, &named, "messages_per_thread", "1 before and 1 now");
+}
+
 #[test]
 fn a_thread_that_went_round_too_often_is_refused_and_escalated_once() {
     let sandbox = rule(office(), "business", "thread_hops = 12", "thread_hops = 3");
