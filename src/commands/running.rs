@@ -168,13 +168,16 @@ fn with_watched_shop<T>(
         calls: Cell::new(0),
         asked: Cell::new(0),
         shown_scripts: Cell::new(0),
+        notices: RefCell::default(),
         engines,
         settings,
         key,
         org,
         department,
     };
-    work(&shop, &interrupt)
+    let worked = work(&shop, &interrupt);
+    shop.send_notices();
+    worked
 }
 
 fn open(app: &App<'_>, disk: &Disk) -> Result<Org> {

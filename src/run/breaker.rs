@@ -3,7 +3,7 @@
 //! Three runs in a row that died trip the gate. A department that spent five times in a row without changing anything
 //! is paused and escalated, once; three such departments within an hour trip the gate.
 
-use super::notify::Notice;
+use super::notify::{Notice, subject};
 use super::{Result, Shop};
 use crate::domain::audit::Deed;
 use crate::domain::event::Event;
@@ -92,12 +92,12 @@ impl Shop<'_> {
         let id = derived_id(IdKind::Escalation, (self.now)(), &format!("{run}/{topic}"));
         let text = self.escalation_text(&id, run, (self.now)(), &about.body);
         self.department.dir.make("escalations")?.create(&format!("{id}.md"), text.as_bytes())?;
-        self.notify(&Notice {
+        self.notify(Notice {
             kind: "escalation",
-            id: &id,
-            text: about.text,
+            id: id.clone(),
+            text: about.text.to_string(),
             command: about.command.clone(),
-            alike: format!("{topic} {dept}"),
+            alike: format!("{topic} {dept} {}", subject(about.text)),
         });
         Ok(format!("escalations/{id}.md"))
     }
@@ -149,7 +149,8 @@ impl Shop<'_> {
         })?;
         self.tell(&Event::Notice(&format!("the gate is tripped: {reason}")));
         let command = "harness gate show".to_string();
-        self.notify(&Notice { kind: "trip", id: "", text: reason, command, alike: format!("trip {reason}") });
+        let (id, text, alike) = (String::new(), reason.to_string(), format!("trip {reason}"));
+        self.notify(Notice { kind: "trip", id, text, command, alike });
         Ok(())
     }
 }

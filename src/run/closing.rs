@@ -2,7 +2,7 @@
 
 use super::cycle::Run;
 use super::finish::run_record_name;
-use super::notify::Notice;
+use super::notify::{Notice, subject};
 use super::{Effects, Result, Shop};
 use crate::domain::event::Event;
 use crate::domain::ledger::{Line, RunLine, render_line};
@@ -99,12 +99,12 @@ impl Shop<'_> {
         if outcome == RunOutcome::Failed {
             let dept = &self.department.dept;
             let command = format!("harness runs show {}", run.active.run);
-            self.notify(&Notice {
+            self.notify(Notice {
                 kind: "failure",
-                id: &run.active.run,
-                text: reason,
+                id: run.active.run.clone(),
+                text: reason.to_string(),
                 command,
-                alike: format!("failure {dept}"),
+                alike: format!("failure {dept} {}", subject(reason)),
             });
         }
         self.check_spending()?;

@@ -84,6 +84,7 @@ impl Shop<'_> {
             return Ok(Begun::Nothing("nothing is open that it could act on".to_string()));
         };
         drop(lock);
+        self.send_notices();
         // What the run dispatched is a run of its own, which holds up no other.
         if self.effects == Effects::CarriedOut && end.outcome != RunOutcome::Cancelled {
             self.run_jobs()?;

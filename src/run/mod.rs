@@ -85,6 +85,8 @@ pub struct Shop<'a> {
     pub asked: Cell<u64>,
     /// How many scripted answers were shown and not counted.
     pub shown_scripts: Cell<u64>,
+    /// What the human is to be told once nobody waits for this run.
+    pub notices: RefCell<Vec<notify::Notice>>,
 }
 
 /// Whether what is decided is carried out.

@@ -206,10 +206,10 @@ impl Shop<'_> {
         let what = format!("{}: stalled, escalated in {dept}", stalled.id);
         self.org.write_audit(&Deed { at: now, by: "harness", command: "health", what: &what })?;
         self.department.dir.make("escalations")?.create(&format!("{id}.md"), signed.as_bytes())?;
-        self.notify(&Notice {
+        self.notify(Notice {
             kind: "escalation",
-            id: &id,
-            text: &text,
+            id: id.clone(),
+            text: text.clone(),
             command: format!("harness escalations resolve {id} --why TEXT"),
             alike: format!("stalled {}", stalled.id),
         });

@@ -1,6 +1,7 @@
 //! The user's notifier: JSON on stdin for what needs them, alike ones once in 30 minutes, and no harm from one that fails.
 
 use crate::office::{act, action, answer, decision, done, names, office, only, step};
+use crate::outcome::until;
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -58,6 +59,22 @@ fn alike_ones_come_once_in_thirty_minutes() {
     assert_eq!(["00:00:00", "00:29:59", "00:30:00", "00:59:59"].map(fail), [1, 1, 2, 2]);
 }
 
+/// Two messages that are handed over for the same reason are two things to know.
+#[test]
+fn two_escalations_within_thirty_minutes_are_both_told() {
+    let sandbox = noted().message("business", "Note", "Ho", "Body");
+    for number in [0, 1] {
+        let escalate = action("escalate", json!({"id": sandbox.sent(number)}));
+        act(&sandbox, "business", &[escalate]);
+    }
+    assert_eq!(kinds(&sandbox), ["escalation", "escalation"]);
+    let fail = |reply: &str| {
+        step(&sandbox.clone().reply(reply), "rd").status(12).any_stdout().any_stderr();
+    };
+    ["#exit 3\n", "no block\n"].into_iter().for_each(fail);
+    assert_eq!(kinds(&sandbox)[2..], ["failure", "failure"]);
+}
+
 #[test]
 fn a_notifier_that_is_missing_or_fails_harms_nothing() {
     for (command, said) in [
@@ -73,16 +90,21 @@ fn a_notifier_that_is_missing_or_fails_harms_nothing() {
     }
 }
 
-/// It holds the run up for its time, is ended with what it started, and the question stands.
+/// It holds nobody up who waits for the department, is ended with what it started, and is tried once in a run.
 #[test]
 fn a_notifier_that_hangs_is_ended() {
     let sandbox = office();
     let pid = sandbox.dir().join("pid");
-    let hangs = format!("echo $$ > {}; sleep 1000", pid.display());
+    let hangs = format!("echo $$ >> {}; sleep 1000", pid.display());
     let sandbox = with_notifier(sandbox, &["/bin/sh", "-c", &hangs]);
-    let (status, _, stderr) = step(&sandbox.clone().reply(&answer(&[ask("Red?")])), "rd").parts();
+    let reply = answer(&[ask("Red?"), ask("Blue?")]);
+    let running = sandbox.clone().reply(&reply).start(&["run-director", "--role", "worker", "rd"]);
+    until("the notifier hangs", || pid.exists());
+    done(&sandbox, &["recover", "rd"]);
+    let (status, _, stderr) = running.finish().parts();
     assert!(status == 0 && stderr.contains("the notifier failed: it was ended"), "{stderr}");
+    assert!(stderr.contains("1 more of this run are not sent"), "{stderr}");
     let pid = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
     assert!(!crate::outcome::alive(pid));
-    assert_eq!(names(&sandbox, "org-rd/questions").len(), 1);
+    assert_eq!(names(&sandbox, "org-rd/questions").len(), 2);
 }
