@@ -98,6 +98,13 @@ pub struct Pipeline {
     pub timeout_seconds: u64,
     #[serde(default = "default_worst_case")]
     pub worst_case_usd: f64,
+    /// How many tokens it may take at the most: nobody reports what a program used.
+    #[serde(default = "default_pipeline_tokens")]
+    pub worst_case_tokens: u64,
+}
+
+fn default_pipeline_tokens() -> u64 {
+    8_192
 }
 
 fn default_pipeline_timeout() -> u64 {
@@ -296,11 +303,26 @@ impl EngineSettings {
         if !(1..=86_400).contains(&self.timeout_seconds) {
             return fault("timeout_seconds", "must be from 1 to 86400");
         }
+        if self.model.is_none()
+            && let Some(first) = self.allow_models.first()
+        {
+            // Without one the client takes its own default, whatever the list says.
+            return fault(
+                "model",
+                &format!(
+                    "is missing: `allow_models` needs an exact model beside it, such as `model = \"{first}\"`"
+                ),
+            );
+        }
         if let Some(model) = &self.model
             && !self.allow_models.is_empty()
             && !self.allow_models.contains(model)
         {
             return fault("model", &format!("is `{model}`, which is not in `allow_models`"));
+        }
+        let names_model = |arg: &String| arg == "-m" || arg == "--model" || arg.starts_with("--model=");
+        if !self.allow_models.is_empty() && self.args.iter().any(names_model) {
+            return fault("args", "name a model, which `allow_models` can't hold: set `model` instead");
         }
         if self.preset == "command" && self.command.is_empty() {
             return fault("command", "is missing: the preset `command` runs it");

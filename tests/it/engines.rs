@@ -279,6 +279,25 @@ fn a_model_that_is_not_allowed_is_refused() {
     assert!(run.calls().is_empty());
 }
 
+/// Without an exact model the client would take its own default, and an argument would take any.
+#[test]
+fn an_allow_list_holds_whatever_else_could_name_a_model() {
+    for (lines, said) in [
+        (
+            "",
+            "`engines.claude.model` is missing: `allow_models` needs an exact model beside it, such as `model = \"m-2\"`",
+        ),
+        ("model = \"m-2\"\nargs = [\"--model\", \"m-3\"]\n", "`engines.claude.args` name a model"),
+        ("model = \"m-2\"\nargs = [\"--model=m-3\"]\n", "`engines.claude.args` name a model"),
+    ] {
+        let settings = format!("[engines.claude]\npreset = \"claude\"\nallow_models = [\"m-2\"]\n{lines}");
+        let run =
+            business().settings(&settings).start(&["run-loop", "business", "--engine", "claude"]).finish();
+        let (status, _, stderr) = run.parts();
+        assert!(status == 1 && stderr.contains(said), "{status} {stderr}");
+    }
+}
+
 #[test]
 fn rules_come_first_and_the_model_gets_the_rest() {
     let sandbox = Sandbox::new().apart().organisation();
