@@ -208,6 +208,8 @@ pub struct Job {
     /// The mark of the assignment that starts it.
     pub assignment: Option<String>,
     pub project: Option<String>,
+    /// The directive that led to it.
+    pub directive: Option<String>,
 }
 
 /// What a deed came to.

@@ -25,6 +25,9 @@ pub enum BudgetLine {
         usd: f64,
         tokens: u64,
         known: bool,
+        /// Whether the tokens were reported; absent in older lines, where it went with the cost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_known: Option<bool>,
     },
     /// That 80 % of a limit were reached, said once.
     Warn {
@@ -75,6 +78,41 @@ pub struct Spend {
     pub tokens: u64,
     /// 1 with a run's first call, else 0.
     pub runs: u64,
+}
+
+/// What a call came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settlement {
+    pub usd: f64,
+    pub tokens: u64,
+    /// Whether the cost, and the tokens, were reported; else they are the declared worst case.
+    pub known: bool,
+    pub tokens_known: bool,
+}
+
+/// The most tokens that a call may take: those of its prompt, and those of its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorstTokens {
+    pub prompt: u64,
+    pub answer: u64,
+}
+
+/// The tokens that a call counts for, and whether all of them were reported. What wasn't is never nothing: it counts
+/// at the worst, unless the call is known to have cost nothing.
+pub fn count_tokens(
+    prompt: Option<u64>,
+    answer: Option<u64>,
+    cost_usd: Option<f64>,
+    worst: WorstTokens,
+) -> (u64, bool) {
+    match (prompt.unwrap_or(0).saturating_add(answer.unwrap_or(0)), cost_usd) {
+        (0, Some(0.0)) => (0, true),
+        (0, _) => (worst.prompt + worst.answer, false),
+        _ => {
+            let all = prompt.unwrap_or(worst.prompt).saturating_add(answer.unwrap_or(worst.answer));
+            (all, prompt.is_some() && answer.is_some())
+        }
+    }
 }
 
 /// What is counted.
@@ -249,4 +287,26 @@ pub fn earliest(limits: &[Limit], now: Time) -> Time {
     let starts = limits.iter().filter_map(start);
     // A run may have begun the day before.
     starts.min().unwrap_or(now) - chrono::TimeDelta::days(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_were_not_reported_count_at_the_worst() {
+        let worst = WorstTokens { prompt: 100, answer: 20 };
+        let check = |prompt, answer, cost, expected| {
+            assert_eq!(count_tokens(prompt, answer, cost, worst), expected);
+        };
+        check(Some(7), Some(3), None, (10, true));
+        check(None, None, None, (120, false));
+        check(None, None, Some(0.5), (120, false));
+        check(Some(0), Some(0), None, (120, false));
+        check(None, Some(3), None, (103, false));
+        check(Some(7), None, Some(0.1), (27, false));
+        check(Some(0), Some(0), Some(0.0), (0, true));
+        check(None, None, Some(0.0), (0, true));
+        check(Some(u64::MAX), Some(1), None, (u64::MAX, true));
+    }
 }

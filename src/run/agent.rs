@@ -48,7 +48,9 @@ impl Shop<'_> {
             let reason = NOT_CURRENT.to_string();
             return self.end_agent(job, Worked { outcome: "cancelled", reason, said: Answered::default() });
         };
-        let letter = Message::of_task(task, crate::domain::board::ItemKind::Delegate);
+        let mut letter = Message::of_task(task, crate::domain::board::ItemKind::Delegate);
+        letter.project = letter.project.or_else(|| job.project.clone());
+        letter.directive = job.directive.clone();
         let run = derived_id(IdKind::Run, parse_rfc3339(&job.created).unwrap_or_default(), &job.id);
         let me = ProcessId::of(std::process::id());
         let started = JobStarted {
@@ -81,6 +83,7 @@ impl Shop<'_> {
     }
 
     fn ask_agent(&self, run: &str, engine: &str, agent: &Agent, letter: &Message) -> Result<Worked> {
+        self.check_held(Some(letter))?;
         let nonce = crate::domain::id::suffix(&(self.random)());
         let facts = AgentPrompt {
             dept: self.department.dept.as_str(),

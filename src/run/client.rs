@@ -2,6 +2,7 @@
 
 use super::ask::{Answered, Ask, Reply, Tried};
 use super::listen::Listening;
+use super::reserve::worst_tokens;
 use super::{Effects, Result, Shop};
 use crate::domain::event::Event;
 use crate::domain::settings::EngineSettings;
@@ -86,12 +87,13 @@ impl Shop<'_> {
         ask: &Ask<'_>,
     ) -> Result<Tried> {
         let spend = self.reserve(settings, ask)?;
+        let worst = worst_tokens(settings, ask);
         self.tell_step(name, ask);
         let began = Instant::now();
         let mut listening = match Listening::new(self, preset) {
             Ok(listening) => listening,
             Err(error) => {
-                self.settle(&spend, &nothing_spent())?;
+                self.settle(&spend, &nothing_spent(), worst)?;
                 return Err(error);
             }
         };
@@ -120,7 +122,7 @@ impl Shop<'_> {
         let ended = match started {
             Ok(ended) => ended,
             Err(error) => {
-                self.settle(&spend, &nothing_spent())?;
+                self.settle(&spend, &nothing_spent(), worst)?;
                 let why = format!("it can't be started: {error}");
                 self.tell(&Event::Notice(&format!("{name} can't answer now: {why}")));
                 return Ok(Tried::Next(why));
@@ -133,7 +135,7 @@ impl Shop<'_> {
             Ok(answer) => said.fill(&answer.usage, answer.cost, settings),
             Err(failure) => said.fill(&failure.usage, failure.cost, settings),
         }
-        self.settle(&spend, &said)?;
+        self.settle(&spend, &said, worst)?;
         if ended.how == How::Stopped || (self.interrupt)().is_some() {
             said.text = raw;
             return Ok(Tried::Reply(Box::new(Reply::Cancelled(said))));

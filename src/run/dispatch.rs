@@ -5,6 +5,7 @@
 //! becomes a message, the run gets its record, and the job's files go. One that was started and has no end is unknown:
 //! it is escalated, and never tried again by itself.
 
+use super::reserve::at_worst;
 use super::{Refused, Result, RunError, Shop};
 use crate::domain::budget::Spend;
 use crate::domain::event::Event;
@@ -87,7 +88,7 @@ impl Shop<'_> {
                 return self.end_job(job, "failed", reason, String::new());
             }
         };
-        if let Some(hold) = self.org.portfolio()?.held(job.project.as_deref(), None) {
+        if let Some(hold) = self.org.portfolio()?.held(job.project.as_deref(), job.directive.as_deref()) {
             self.tell(&Event::Notice(&format!("{} stays queued: {hold}", job.id)));
             return Ok(());
         }
@@ -112,7 +113,7 @@ impl Shop<'_> {
         self.tell(&Event::Start { run: &run, dept: self.department.dept.as_str(), kind: "dispatch" });
         let (outcome, reason, output) = self.run_pipeline(&run, pipeline, command);
         // What a program cost nobody reports: it counts at its worst case.
-        self.org.settle(&spend.id, spend.usd, 0, false, (self.now)())?;
+        self.org.settle(&spend.id, &at_worst(&spend), (self.now)())?;
         self.end_job(job, outcome, reason, output)
     }
 
@@ -123,7 +124,9 @@ impl Shop<'_> {
             dept: self.department.dept.to_string(),
             run: run.to_string(),
             project: job.project.clone(),
+            directive: job.directive.clone(),
             usd: pipeline.worst_case_usd,
+            tokens: pipeline.worst_case_tokens,
             ..Spend::default()
         }
     }
@@ -251,7 +254,7 @@ impl Shop<'_> {
             body: format!("{}\n\n{}", ended.reason, ended.output),
             amount_usd: None,
             project: job.project.clone(),
-            directive: None,
+            directive: job.directive.clone(),
             reference: None,
             thread: None,
             hops: 0,

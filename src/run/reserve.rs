@@ -2,7 +2,9 @@
 
 use super::ask::{Answered, Ask};
 use super::{Refused, Result, RunError, Shop};
-use crate::domain::budget::{Book, BudgetLine, Spend, earliest, limits_for};
+use crate::domain::budget::{
+    Book, BudgetLine, Settlement, Spend, WorstTokens, count_tokens, earliest, limits_for,
+};
 use crate::domain::event::Event;
 use crate::domain::message::Message;
 use crate::domain::settings::EngineSettings;
@@ -16,8 +18,8 @@ const BYTES_PER_TOKEN: usize = 4;
 impl Shop<'_> {
     /// Reserves what a client may cost at the most. There is no call without it.
     pub(super) fn reserve(&self, settings: &EngineSettings, ask: &Ask<'_>) -> Result<Spend> {
-        let tokens = ask.prompt.text.len() / BYTES_PER_TOKEN + settings.worst_case_output_tokens;
-        let spend = self.spend(ask, settings.worst_case_usd, tokens as u64);
+        let worst = worst_tokens(settings, ask);
+        let spend = self.spend(ask, settings.worst_case_usd, worst.prompt + worst.answer);
         self.reserve_spend(&spend)?;
         Ok(spend)
     }
@@ -29,7 +31,8 @@ impl Shop<'_> {
         }
         let spend = self.spend(ask, 0.0, 0);
         self.reserve_spend(&spend)?;
-        Ok(self.org.settle(&spend.id, 0.0, 0, true, (self.now)())?)
+        let nothing = Settlement { known: true, tokens_known: true, ..Settlement::default() };
+        Ok(self.org.settle(&spend.id, &nothing, (self.now)())?)
     }
 
     /// What a paused or cancelled directive or project has to do waits: no engine is asked about it, by whatever way.
@@ -76,16 +79,13 @@ impl Shop<'_> {
     }
 
     /// Settles a call by what it really cost, or by its declared worst case.
-    pub(super) fn settle(&self, spend: &Spend, said: &Answered) -> Result<()> {
-        let parts = [said.input_tokens, said.cache_write_tokens, said.cache_read_tokens, said.output_tokens];
-        let reported = parts.iter().any(Option::is_some);
-        // An engine that never ran took no tokens; one that ran and reports none is counted at the worst.
-        let tokens = match (reported, said.counted_usd > 0.0) {
-            (true, _) => parts.iter().flatten().sum(),
-            (false, true) => spend.tokens,
-            (false, false) => 0,
-        };
-        Ok(self.org.settle(&spend.id, said.counted_usd, tokens, said.cost_usd.is_some(), (self.now)())?)
+    pub(super) fn settle(&self, spend: &Spend, said: &Answered, worst: WorstTokens) -> Result<()> {
+        let parts = [said.input_tokens, said.cache_write_tokens, said.cache_read_tokens];
+        let prompt = parts.into_iter().flatten().reduce(u64::saturating_add);
+        let (tokens, tokens_known) = count_tokens(prompt, said.output_tokens, said.cost_usd, worst);
+        let known = said.cost_usd.is_some();
+        let came_to = Settlement { usd: said.counted_usd, tokens, known, tokens_known };
+        Ok(self.org.settle(&spend.id, &came_to, (self.now)())?)
     }
 
     /// Settles what a dead run had reserved: nobody knows what it cost, so it counts at the worst.
@@ -96,7 +96,7 @@ impl Shop<'_> {
         let now = (self.now)();
         let book = Book::read(&self.org.budget_lines(earliest(&limits, now))?);
         for spend in book.unsettled(run) {
-            self.org.settle(&spend.id, spend.usd, spend.tokens, false, now)?;
+            self.org.settle(&spend.id, &at_worst(&spend), now)?;
         }
         Ok(())
     }
@@ -105,14 +105,26 @@ impl Shop<'_> {
     pub(super) fn counted_for(&self, run: &str, since: Time) -> Result<(f64, bool)> {
         let lines = self.org.budget_lines(since)?;
         let start = format!("{run}/");
-        let mut calls = BTreeMap::new();
+        let mut calls: BTreeMap<&str, (f64, bool)> = BTreeMap::new();
         for line in &lines {
             if let BudgetLine::Settle { id, usd, known, .. } = line
                 && id.starts_with(&start)
             {
-                calls.insert(id.as_str(), (*usd, *known));
+                let call = calls.entry(id.as_str()).or_insert((0.0, true));
+                *call = (call.0.max(*usd), call.1 && *known);
             }
         }
         Ok(calls.into_values().fold((0.0, true), |(sum, all), (usd, known)| (sum + usd, all && known)))
     }
+}
+
+/// The tokens that a call may take at the most.
+pub(super) fn worst_tokens(settings: &EngineSettings, ask: &Ask<'_>) -> WorstTokens {
+    let prompt = ask.prompt.text.len().div_ceil(BYTES_PER_TOKEN) as u64;
+    WorstTokens { prompt, answer: settings.worst_case_output_tokens as u64 }
+}
+
+/// A call of which nobody can say what it came to.
+pub(super) fn at_worst(spend: &Spend) -> Settlement {
+    Settlement { usd: spend.usd, tokens: spend.tokens, known: false, tokens_known: false }
 }

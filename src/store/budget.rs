@@ -4,7 +4,7 @@ use super::fault::{Fault, Result, StoreError};
 use super::lock::lock;
 use super::org::Org;
 use super::tail::read_tail;
-use crate::domain::budget::{Book, BudgetLine, Limit, Spend, earliest};
+use crate::domain::budget::{Book, BudgetLine, Limit, Settlement, Spend, earliest};
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 
 const NAME: &str = "budget.jsonl";
@@ -74,15 +74,17 @@ impl Org {
         Ok(Reserved::Yes(warnings.into_iter().map(|(text, _)| text).collect()))
     }
 
-    /// Settles a reservation; a second settlement of the same call counts in place of the first.
-    pub fn settle(&self, id: &str, usd: f64, tokens: u64, known: bool, now: Time) -> Result<()> {
+    /// Settles a reservation; of two settlements of the same call the higher counts.
+    pub fn settle(&self, id: &str, came_to: &Settlement, now: Time) -> Result<()> {
         let _held = lock(&self.own, "lock")?;
+        let Settlement { usd, tokens, known, tokens_known } = *came_to;
         self.append_budget(&BudgetLine::Settle {
             id: id.to_string(),
             at: render_rfc3339(now),
             usd,
             tokens,
             known,
+            tokens_known: (tokens_known != known).then_some(tokens_known),
         })
     }
 

@@ -31,6 +31,9 @@ pub struct Job {
     pub args: BTreeMap<String, String>,
     pub task: Option<String>,
     pub project: Option<String>,
+    /// The directive that led to it, whose money it takes too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directive: Option<String>,
     /// The run whose step queued it.
     pub run: String,
     pub created: String,

@@ -295,12 +295,129 @@ fn the_table_has_bars() {
             "2.00",
             "0.50",
             "0.00",
+            "0.00",
             "1.50",
             "██▌░░░░░░░",
             "25%",
             "2026-11-19T00:00:00Z"
         ]
     );
+}
+
+#[test]
+fn an_entry_from_the_future_closes_the_budget_and_is_named() {
+    let sandbox = office().bytes(LOG, spent("r-9", "2027-01-01T00:00:00Z").as_bytes());
+    let said = "budget.jsonl has an entry from the future: r-9/1 is of 2027-01-01T00:00:00Z";
+    let (status, stdout, stderr) = step(&sandbox, "rd").parts();
+    assert!(status == 3 && stdout.contains(said), "{status} {stdout}{stderr}");
+    assert!(sandbox.calls().is_empty());
+    assert!(sandbox.start(&["budget"]).finish().any_stdout().parts().2.contains(said));
+    let (status, stdout, _) = sandbox.start(&["health"]).finish().parts();
+    assert!(status != 0 && stdout.contains(said), "{stdout}");
+    // A clock that was a little ahead: what was spent counts now.
+    let ahead = office().bytes(LOG, spent("r-9", "2026-11-19T00:00:00Z").as_bytes());
+    assert_eq!(row(&ahead, "department business", "usd_per_day")["spent"], 2.0);
+}
+
+#[test]
+fn a_second_settlement_gives_nothing_back() {
+    let again = json!({"line": "settle", "id": "r-9/1", "at": "2026-11-18T00:00:00Z", "usd": 0.0, "tokens": 0,
+        "known": true});
+    let log = format!("{}{again}\n", spent("r-9", "2026-11-18T00:00:00Z"));
+    let sandbox = office().bytes(LOG, log.as_bytes());
+    assert_eq!(row(&sandbox, "department business", "usd_per_day")["spent"], 2.0);
+}
+
+#[test]
+fn tokens_that_are_not_reported_are_unknown_and_count_at_the_worst() {
+    let sandbox = office();
+    let free = "worst_case_usd = 0.0\nworst_case_output_tokens = 1000\n[budget.organisation]";
+    budget(&sandbox, "department", "tokens_per_day = 1000000");
+    let text = sandbox.read(".harness/org.toml").replacen("[budget.organisation]", free, 1);
+    crate::sandbox::write(&sandbox.root().join(".harness/org.toml"), text.as_bytes());
+    let reply = "#usage 0 0 none\nNothing is to be done.\n\n```actions NONCE\n[]\n```\n";
+    step(&sandbox.clone().reply(reply), "rd").any_stdout().any_stderr();
+    let used = row(&sandbox, "department rd", "tokens_per_day");
+    let tokens = used["spent"].as_f64().unwrap();
+    assert!(tokens > 1000.0 && used["unknown"] == used["spent"], "{used}");
+    step(&sandbox.clone().reply(IDLE), "rd").any_stdout().any_stderr();
+    let used = row(&sandbox, "department rd", "tokens_per_day");
+    assert_eq!(
+        (used["spent"].as_f64().unwrap(), used["unknown"].as_f64().unwrap()),
+        (tokens + 110.0, tokens)
+    );
+    let table = done(&sandbox, &["budget", "rd"]);
+    assert!(table.contains("UNKNOWN is the part of SPENT that no engine reported"), "{table}");
+}
+
+#[test]
+fn every_limit_of_a_project_and_a_directive_is_shown_with_what_it_cost() {
+    let sandbox = office();
+    let about =
+        done(&sandbox, &["directive", "add", "--title", "Go", "--body", "Go on.", "--budget-usd", "9"]);
+    let id = about.trim();
+    budget(&sandbox, "directive", "usd_per_run = 4.0\nusd_per_week = 7.0");
+    let log = spent("r-9", "2026-11-18T00:00:00Z").replace("d-1", id);
+    let sandbox = sandbox.bytes(LOG, log.as_bytes());
+    let scope = format!("directive {id}");
+    let used = |limit: &str| row(&sandbox, &scope, limit);
+    assert_eq!(
+        (used("usd_per_week")["spent"].clone(), used("usd_per_week")["left"].clone()),
+        (json!(2.0), json!(5.0))
+    );
+    assert_eq!(used("budget_usd")["left"], 7.0);
+    let table = done(&sandbox, &["budget"]);
+    let line = |limit: &str| {
+        let found = table.lines().find(|line| line.starts_with(&scope) && line.contains(limit));
+        found.unwrap_or_default().to_owned()
+    };
+    assert!(line("budget_usd").ends_with("for good") && line("usd_per_run").ends_with("each run"), "{table}");
+    let cost = data(&sandbox, &["budget"])["spent"].clone();
+    assert!(
+        cost.as_array().unwrap().iter().any(|one| one["scope"] == scope && one["cost_usd"] == 2.0),
+        "{cost}"
+    );
+}
+
+/// A job takes the money of the directive and the project that led to it, whichever the action names.
+#[test]
+fn a_job_is_paid_by_the_directive_and_project_that_led_to_it() {
+    let sandbox = office();
+    let about =
+        done(&sandbox, &["directive", "add", "--title", "Go", "--body", "Go on.", "--budget-usd", "2"]);
+    let id = about.trim().to_owned();
+    let pipelines = "[pipelines.touch]\ncommand = [\"/usr/bin/touch\", \"touched\"]\nworst_case_usd = 1.5\nworst_case_tokens = 77\n";
+    let text = format!("{}\n{pipelines}", sandbox.read(".harness/org.toml"));
+    let sandbox = sandbox.bytes(".harness/org.toml", text.as_bytes());
+    let sandbox = crate::office::rule(sandbox, "business", "actions = [\"dispatch\"]", "actions = []");
+    let sandbox = delivered(sandbox, ABOUT, &format!("provenance: department\ndirective: {id}\n"));
+    let dispatch =
+        crate::office::action("dispatch", json!({"pipeline": "touch", "args": {}, "confidence": 90}));
+    let answer = crate::office::answer(&[dispatch]);
+    let run = |at: &str| {
+        let sandbox = sandbox.clone().now(at).reply(&answer);
+        sandbox.start(&["run-director", "business", "--role", "worker", "--message", ABOUT]).finish().parts()
+    };
+    let (status, stdout, stderr) = run("2026-11-18T00:42:01Z");
+    assert_eq!(status, 0, "{stdout}{stderr}");
+    assert!(sandbox.exists("org-business/touched"), "{stderr}");
+    let spent = data(&sandbox, &["budget"])["spent"].clone();
+    let of_it = spent
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["scope"] == format!("directive {id}"))
+        .unwrap()
+        .clone();
+    assert_eq!((of_it["unknown_usd"].clone(), of_it["runs"].clone()), (json!(1.5), json!(2)), "{of_it}");
+    assert!(sandbox.read(LOG).contains("\"tokens\":77,\"known\":false"));
+    std::fs::remove_file(sandbox.root().join("org-business/touched")).unwrap();
+    let (_, stdout, stderr) = run("2026-11-18T00:42:02Z");
+    assert!(
+        format!("{stdout}{stderr}").contains(&format!("budget_usd of directive {id} is 2")),
+        "{stdout}{stderr}"
+    );
+    assert!(!sandbox.exists("org-business/touched"));
 }
 
 const RACERS: usize = 64;

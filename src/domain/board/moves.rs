@@ -55,7 +55,7 @@ impl Board {
         (task.status, task.heard) = (TaskStatus::InProgress, at.now);
         (task.nudges, task.nudged) = (0, None);
         let (agent, task, project) = (owner.to_string(), id.to_string(), task.project.clone());
-        let job = Job { agent, works, task, assignment, project };
+        let job = Job { agent, works, task, assignment, project, directive: None };
         let jobs = if job.works == Works::ByItself { Vec::new() } else { vec![job] };
         Ok(Done {
             target: format!("{id} {owner}"),

@@ -1,7 +1,9 @@
 //! The lines of `budget.jsonl`, read for counting: what is used of a limit, and whether one more call fits.
 
-use super::{BudgetLine, Limit, Scope, Span, Spend};
+use super::{BudgetLine, Limit, Scope, Span, Spend, Unit};
+use crate::domain::text::one_line;
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
+use chrono::TimeDelta;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was spent and is reserved within a limit's span.
@@ -9,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Used {
     pub spent: f64,
     pub reserved: f64,
+    /// How much of what was spent was not reported, and counts at the declared worst case.
+    pub unknown: f64,
 }
 
 /// What was spent in one scope, over everything that the book holds.
@@ -16,6 +20,8 @@ pub struct Used {
 pub struct Cost {
     pub usd: f64,
     pub reserved_usd: f64,
+    /// How much of the money was not reported, and counts at the declared worst case.
+    pub unknown_usd: f64,
     pub tokens: u64,
     pub runs: u64,
     /// Whether every call said what it cost; else some count at their worst case.
@@ -27,7 +33,31 @@ struct Settled {
     usd: f64,
     tokens: u64,
     known: bool,
+    tokens_known: bool,
 }
+
+impl Settled {
+    /// Two settlements of one call: money that was once counted is not given back by a later line.
+    fn at_its_highest(self, other: Settled) -> Settled {
+        Settled {
+            usd: self.usd.max(other.usd),
+            tokens: self.tokens.max(other.tokens),
+            known: self.known && other.known,
+            tokens_known: self.tokens_known && other.tokens_known,
+        }
+    }
+
+    fn unknown(&self, unit: Unit) -> f64 {
+        match unit {
+            Unit::Usd if !self.known => self.usd,
+            Unit::Tokens if !self.tokens_known => self.tokens as f64,
+            _ => 0.0,
+        }
+    }
+}
+
+/// How far ahead of the clock a line may be: clocks are set. What is later was not written by one that was right.
+const AHEAD_DAYS: i64 = 1;
 
 /// The lines of the log, read for counting.
 #[derive(Clone, Debug, Default)]
@@ -47,9 +77,12 @@ impl Book {
                         book.spends.push((at, spend.clone()));
                     }
                 }
-                BudgetLine::Settle { id, usd, tokens, known, .. } => {
-                    let settled = Settled { usd: *usd, tokens: *tokens, known: *known };
-                    book.settled.insert(id.clone(), settled);
+                BudgetLine::Settle { id, usd, tokens, known, tokens_known, .. } => {
+                    let tokens_known = tokens_known.unwrap_or(*known);
+                    let settled = Settled { usd: *usd, tokens: *tokens, known: *known, tokens_known };
+                    let before = book.settled.get(id).copied();
+                    let highest = before.map_or(settled, |before| before.at_its_highest(settled));
+                    book.settled.insert(id.clone(), highest);
                 }
                 BudgetLine::Warn { limit, until } => {
                     book.warned.insert((limit.clone(), until.clone()));
@@ -68,14 +101,18 @@ impl Book {
                 (Span::Step, _) => false,
                 (Span::Run, _) => spend.run == run,
                 (Span::Total, _) => true,
-                (_, Some((from, to))) => *at >= from && *at < to,
+                // What is dated ahead of the clock was spent all the same: it counts now, and again when its day comes.
+                (_, Some((from, _))) => *at >= from,
                 (_, None) => false,
             };
             if !inside || !limit.scope.covers(spend) {
                 continue;
             }
             match self.settled.get(&spend.id) {
-                Some(settled) => used.spent += limit.amount(settled.usd, settled.tokens, spend.runs),
+                Some(settled) => {
+                    used.spent += limit.amount(settled.usd, settled.tokens, spend.runs);
+                    used.unknown += settled.unknown(limit.unit);
+                }
                 None => used.reserved += limit.amount(spend.usd, spend.tokens, spend.runs),
             }
         }
@@ -90,6 +127,7 @@ impl Book {
             match self.settled.get(&spend.id) {
                 Some(settled) => {
                     cost.usd += settled.usd;
+                    cost.unknown_usd += settled.unknown(Unit::Usd);
                     cost.tokens += settled.tokens;
                     cost.known &= settled.known;
                 }
@@ -113,8 +151,25 @@ impl Book {
             .collect()
     }
 
-    /// The first limit that one more call would exceed. Reaching a limit passes; exceeding it doesn't.
+    /// What is wrong with a reservation from far ahead of the clock; none where there is none.
+    pub fn from_the_future(&self, now: Time) -> Option<String> {
+        let late = now + TimeDelta::days(AHEAD_DAYS);
+        let (_, spend) = self.spends.iter().find(|(at, _)| *at > late)?;
+        Some(format!(
+            "budget.jsonl has an entry from the future: {} is of {}, and it is {} now; \
+             set the clock right, or that entry",
+            one_line(&spend.id, 60),
+            one_line(&spend.at, 40),
+            render_rfc3339(now)
+        ))
+    }
+
+    /// The first limit that one more call would exceed. Reaching a limit passes; exceeding it doesn't. Nothing is spent
+    /// by a book that doesn't agree with the clock.
     pub fn check(&self, limits: &[Limit], spend: &Spend, now: Time) -> Result<(), String> {
+        if let Some(why) = self.from_the_future(now) {
+            return Err(why);
+        }
         for limit in limits {
             let used = self.used(limit, &spend.run, now);
             let new = limit.amount(spend.usd, spend.tokens, spend.runs);
@@ -132,7 +187,7 @@ impl Book {
             .bounds(now)
             .map(|(_, to)| format!(", until {}", render_rfc3339(to)))
             .unwrap_or_default();
-        let Used { spent, reserved } = used;
+        let Used { spent, reserved, .. } = used;
         format!(
             "{} of {} is {}: {spent:.2} spent, {reserved:.2} reserved, and this call may take {new:.2}{until}",
             limit.key(),
@@ -170,7 +225,7 @@ impl Book {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Unit, limits_in_all};
+    use super::super::limits_in_all;
     use super::*;
     use crate::domain::allowance::Allowance;
 
@@ -187,7 +242,14 @@ mod tests {
     }
 
     fn settle(id: &str, usd: f64) -> BudgetLine {
-        BudgetLine::Settle { id: id.into(), at: String::new(), usd, tokens: 0, known: true }
+        BudgetLine::Settle {
+            id: id.into(),
+            at: String::new(),
+            usd,
+            tokens: 0,
+            known: true,
+            tokens_known: None,
+        }
     }
 
     const NOW: &str = "2026-11-18T12:00:00Z";
@@ -226,6 +288,42 @@ mod tests {
         assert_eq!(used(Scope::Department("rd".into()), Span::Day, NOW), 1.0);
         assert_eq!(used(Scope::Department("business".into()), Span::Day, NOW), 0.0);
         assert_eq!(used(Scope::Project("p".into()), Span::Day, NOW), 0.0);
+    }
+
+    #[test]
+    fn a_second_settlement_never_lowers_what_was_counted() {
+        let now = parse_rfc3339(NOW).unwrap();
+        let limit =
+            Limit { scope: Scope::Organisation, unit: Unit::Usd, span: Span::Day, most: 3.0, since: None };
+        let unknown = BudgetLine::Settle {
+            id: "a".into(),
+            at: NOW.into(),
+            usd: 1.0,
+            tokens: 9,
+            known: false,
+            tokens_known: Some(true),
+        };
+        for lines in [[unknown.clone(), settle("a", 0.0)], [settle("a", 0.0), unknown]] {
+            let lines: Vec<BudgetLine> =
+                [BudgetLine::Reserve(spend("a", NOW, 1.0))].into_iter().chain(lines).collect();
+            let book = Book::read(&lines);
+            assert_eq!(book.used(&limit, "", now), Used { spent: 1.0, reserved: 0.0, unknown: 1.0 });
+            let tokens = Limit { unit: Unit::Tokens, ..limit.clone() };
+            assert_eq!(book.used(&tokens, "", now), Used { spent: 9.0, reserved: 0.0, unknown: 0.0 });
+        }
+    }
+
+    #[test]
+    fn what_is_dated_ahead_counts_now_and_far_ahead_closes_the_book() {
+        let now = parse_rfc3339(NOW).unwrap();
+        let limit =
+            Limit { scope: Scope::Organisation, unit: Unit::Usd, span: Span::Day, most: 3.0, since: None };
+        let check = |at: &str| {
+            let book = Book::read(&[BudgetLine::Reserve(spend("a", at, 2.5)), settle("a", 2.5)]);
+            book.check(std::slice::from_ref(&limit), &spend("b", NOW, 1.0), now).unwrap_err()
+        };
+        assert!(check("2026-11-19T11:59:59Z").contains("2.50 spent"));
+        assert!(check("2026-11-19T12:00:01Z").contains("an entry from the future: a is of 2026-11-19T12"));
     }
 
     #[test]

@@ -38,6 +38,11 @@ pub fn deed_of(act: &Act, at_hand: Option<&Message>) -> Option<Deed> {
 }
 
 impl BoardWork {
+    /// The project that a task belongs to.
+    pub(super) fn project_of(&self, task: &str) -> Option<String> {
+        self.board.find_task(task)?.project.clone()
+    }
+
     pub fn new(board: Board, run: &str, step: u64) -> BoardWork {
         BoardWork { board, run: run.to_string(), step, made: BTreeMap::new(), by: BTreeMap::new() }
     }
@@ -146,6 +151,10 @@ impl Planning<'_> {
             Err(fault) => return (String::new(), format!("not done: {}", fault.message)),
         };
         for job in &done.jobs {
+            // Whose money it takes: its task's project, else that of the message that led here, and its directive.
+            let (project, directive) =
+                facts.at_hand.map(|led| (led.project.clone(), led.directive.clone())).unwrap_or_default();
+            let job = &Job { project: job.project.clone().or(project), directive, ..job.clone() };
             let seed = action_id(facts.run, facts.step, index);
             let (_, effect) = job_effect(job, &seed, facts.run, facts.now, facts.provenance);
             self.push(index, effect);
@@ -205,6 +214,9 @@ pub fn job_effect(job: &Job, seed: &str, run: &str, now: Time, provenance: Prove
     });
     if let Some(assignment) = &job.assignment {
         file["assignment"] = json!(assignment);
+    }
+    if let Some(directive) = &job.directive {
+        file["directive"] = json!(directive);
     }
     if let Some(engine) = engine {
         file["engine"] = json!(engine);

@@ -14,14 +14,26 @@ impl Planning<'_> {
             return Default::default();
         };
         let id = self.id(IdKind::Job, index);
-        let job = json!({
+        let project = project.clone().or_else(|| self.project_of_job(task.as_deref(), args.get("project")));
+        let mut job = json!({
             "schema": 1, "id": id, "pipeline": pipeline, "args": args, "task": task, "project": project,
             "run": self.facts.run, "created": render_rfc3339(self.facts.now),
             "provenance": self.facts.provenance.name(),
         });
+        if let Some(directive) = self.facts.at_hand.and_then(|led| led.directive.as_ref()) {
+            job["directive"] = json!(directive);
+        }
         let path = format!(".harness/jobs/{id}.json");
         self.push(index, Effect::Create { path, text: format!("{job:#}\n") });
         (format!("{pipeline} {id}"), format!("job {id} is queued"))
+    }
+
+    /// The project whose money a job takes that names none: its task's, else that of the message that led to it. One
+    /// among its arguments is what the program is told, and nobody else's.
+    fn project_of_job(&self, task: Option<&str>, told: Option<&String>) -> Option<String> {
+        let of_task = self.work.as_ref().zip(task).and_then(|(work, id)| work.project_of(id));
+        let led = || self.facts.at_hand.and_then(|led| led.project.clone()).filter(|_| told.is_none());
+        of_task.or_else(led)
     }
 
     pub(super) fn validate(

@@ -65,7 +65,8 @@ impl Clinic<'_> {
             // A line that can't be read closes the budget.
             Err(error) => return check(name, Verdict::Failed, error.to_string()),
         };
-        let (mut faults, mut least) = (Vec::new(), None::<(f64, String)>);
+        let mut faults: Vec<String> = book.from_the_future(self.now).into_iter().collect();
+        let mut least = None::<(f64, String)>;
         for limit in limits.iter().filter(|limit| limit.span.bounds(self.now).is_some()) {
             let used = book.used(limit, "", self.now);
             let all = used.spent + used.reserved;
