@@ -2,7 +2,7 @@
 
 use super::app::{App, Result};
 use super::running::check_engines;
-use crate::domain::config::KEYS;
+use crate::domain::config::{KEYS, shown_value as shown};
 use crate::error::{CommandError, Kind};
 use crate::ui::Answer;
 use serde_json::{Value, json};
@@ -110,6 +110,7 @@ fn set(args: &SetArgs, app: &App<'_>) -> Result<Answer> {
     }
     app.audit(&org, "config", &format!("{dept}: {key} is {new} instead of {old}"))?;
     department.write_config(&after)?;
+    org.remember_config(&department.dept, &after, app.ctx.now())?;
     let text = format!("{dept}: {key} is {new}. To undo: harness config set {dept} {key} {}\n", quoted(&old));
     Ok(Answer::new("harness.config/1", data, text))
 }
@@ -123,16 +124,6 @@ fn unknown(fault: &str) -> CommandError {
 
 fn value_in(config: &crate::domain::config::DirectorConfig, key: &str) -> Value {
     config.values().get(key).cloned().unwrap_or(Value::Null)
-}
-
-/// A value as `set` takes it.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "default".to_string(),
-        Value::String(text) => text.clone(),
-        Value::Array(list) => list.iter().map(shown).collect::<Vec<_>>().join(","),
-        other => other.to_string(),
-    }
 }
 
 fn quoted(value: &str) -> String {

@@ -2,7 +2,7 @@
 
 use super::app::{App, Result};
 use crate::domain::gate::{Gate, GateState};
-use crate::domain::time::{parse_rfc3339, render_age};
+use crate::domain::time::{Time, parse_rfc3339, render_age};
 use crate::error::CommandError;
 use crate::run::stop::{Stopped, led_runs, stop_department};
 use crate::store::org::{Department, Org};
@@ -173,7 +173,7 @@ pub fn stop_all(args: &StopAllArgs, app: &App<'_>) -> Result<Answer> {
             }
             Err(error) => faults.push(format!("{dept}: {error}")),
         }
-        if let Err(error) = turn_off(&org, &dept) {
+        if let Err(error) = turn_off(&org, &dept, app.ctx.now()) {
             faults.push(format!("{dept}: autoLoop could not be turned off: {error}"));
         }
     }
@@ -187,14 +187,17 @@ pub fn stop_all(args: &StopAllArgs, app: &App<'_>) -> Result<Answer> {
     Ok(Answer::new("harness.stop-all/1", json!({"departments": data, "gate": "tripped"}), text))
 }
 
-fn turn_off(org: &Org, dept: &crate::domain::id::Dept) -> std::result::Result<(), String> {
+fn turn_off(org: &Org, dept: &crate::domain::id::Dept, now: Time) -> std::result::Result<(), String> {
     let Some(department) = org.department(dept).map_err(|error| error.to_string())? else { return Ok(()) };
     let mut config = department.config().map_err(|error| error.to_string())?;
     if !config.auto_loop {
         return Ok(());
     }
     config.auto_loop = false;
-    department.write_config(&config).map_err(|error| error.to_string())
+    department.write_config(&config).map_err(|error| error.to_string())?;
+    // It was audited as a whole; that a tick may audit it once more is no reason to fail.
+    let _ignored = org.remember_config(dept, &config, now);
+    Ok(())
 }
 
 /// One department, for the live view.

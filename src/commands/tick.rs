@@ -17,7 +17,7 @@ use crate::run::stop::is_running;
 use crate::run::tick::{Crew, Due, Ran, Report, Tick};
 use crate::run::{Effects, Slot};
 use crate::store::org::Org;
-use crate::store::wake::Pulse;
+use crate::store::pulse::Pulse;
 use crate::ui::sink::Progress;
 use crate::ui::table::render_table;
 use crate::ui::{Answer, Format};
@@ -34,8 +34,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Look at every department once, and run what is due
 ///
 /// Made for cron, systemd timers and launchd. A department runs when it is due and has something to do; otherwise it
-/// costs a few stats, and a receipt says why. `harness why DEPT` shows it. It never queues and never overlaps a run,
-/// prints nothing when all is well and nobody watches, and exits 0 unless harness itself failed.
+/// costs ten stats, and a receipt says why. `harness why DEPT` shows it. Every ten minutes the files in its folders are
+/// looked at too, so that one changed in place is noticed. It never queues and never overlaps a run, prints nothing when
+/// all is well and nobody watches, and exits 0 unless harness itself failed.
+///
+/// Where nobody looked at a department for an hour, what came meanwhile is worked off in portions of five steps a run.
 ///
 /// Examples:
 ///   harness tick
@@ -50,7 +53,7 @@ pub struct TickArgs {
     /// How many runs may go on side by side
     #[arg(long, value_name = "N", default_value_t = JOBS, value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: u64,
-    /// Also exit 12 where a department's run failed
+    /// Also fail where a department did: 12 where its run failed, 1 where its config can't be read
     #[arg(long)]
     strict: bool,
 }
@@ -63,10 +66,11 @@ pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let pulse = org.touch_alive()?;
     let depts = departments(args, app, &org)?;
+    org.note_looks((!args.depts.is_empty()).then_some(&depts), &pulse)?;
     let mut warnings = keep_logs_small(app, &org, &depts);
     let reports = pulse_once(app, &org, pulse, depts, args.jobs as usize)?;
     warnings.extend(escalate_stalled(app, &org, &reports));
-    Ok(answer(args, app, &reports).warnings(warnings))
+    Ok(answer(args, app, &org, &reports).warnings(warnings))
 }
 
 /// Under a scheduler, what is said goes to logs. One that can't be kept small is no reason not to pulse.
@@ -123,6 +127,7 @@ pub fn pulse_once(
 pub fn pulse_here(app: &App<'_>, org: &Org, engines: &[String]) -> Result<Vec<Report>> {
     let pulse = org.touch_alive()?;
     let depts = org.departments()?.departments;
+    org.note_looks(None, &pulse)?;
     let key = || app.key().ok();
     let tick = Tick { eye: Eye { org, now: app.ctx.now(), pulse, key: &key, outer: OnceCell::new() }, depts };
     let reports = tick.act(&tick.look()?, &mut Shift { app, org, places: Places::Here, engines })?;
@@ -141,11 +146,19 @@ fn departments(args: &TickArgs, app: &App<'_>, org: &Org) -> Result<Vec<Dept>> {
     Ok(depts)
 }
 
-fn answer(args: &TickArgs, app: &App<'_>, reports: &[Report]) -> Answer {
-    let broke = reports.iter().any(|report| {
-        matches!(report.ran, Some(Ran::Broke(_)))
-            || matches!(report.receipt.code.as_str(), "not_settled" | "unreadable")
-    });
+/// Whether harness itself failed. A config that can't be read is its department's failure, and holds up no other;
+/// settings that can't be hold up all of them.
+fn is_broken(args: &TickArgs, org: &Org, report: &Report) -> bool {
+    let unreadable = || args.strict || org.settings().is_err();
+    match report.receipt.code.as_str() {
+        "not_settled" => true,
+        "unreadable" => unreadable(),
+        _ => matches!(report.ran, Some(Ran::Broke(_))),
+    }
+}
+
+fn answer(args: &TickArgs, app: &App<'_>, org: &Org, reports: &[Report]) -> Answer {
+    let broke = reports.iter().any(|report| is_broken(args, org, report));
     let failed = reports
         .iter()
         .any(|report| matches!(&report.ran, Some(Ran::Ended { outcome, .. }) if outcome == "failed"));

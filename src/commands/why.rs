@@ -1,8 +1,10 @@
 //! `harness why`: every gate between a department and its next run, with its verdict and its evidence.
 
 use super::app::{App, Result};
+use crate::domain::health::stale_after_s;
 use crate::domain::text::one_line;
 use crate::domain::time::{Time, parse_since, parse_span, render_local, render_rfc3339};
+use crate::domain::wake::{GAP_S, Past, find_past};
 use crate::domain::why::{GATES, GateLine, State, from_receipt};
 use crate::error::{CommandError, Kind};
 use crate::run::look::{Inspection, inspect};
@@ -18,7 +20,8 @@ const RECEIPTS_BYTES: u64 = 4 * 1024 * 1024;
 ///
 /// Every gate in the order in which a tick asks them: config, due, active hours, lock, safety gate, budget, quota, wake
 /// check. Each has passed, failed or was not run, and says by what. With --at, a moment in the past is told from the
-/// receipts of that time, and one still to come as if nothing changed until then.
+/// receipts of that time (or that no tick looked then: the machine slept, or nothing pulsed), and one still to come as if
+/// nothing changed until then.
 ///
 /// Examples:
 ///   harness why business
@@ -46,7 +49,7 @@ pub fn run(args: &WhyArgs, app: &App<'_>) -> Result<Answer> {
         })?,
     };
     let is_past = at < now && args.at.as_deref().is_some_and(|text| parse_span(text) != Some(0));
-    if is_past { past(app, &department, at) } else { present(app, &org, &department, at) }
+    if is_past { past(app, &org, &department, at) } else { present(app, &org, &department, at) }
 }
 
 fn present(app: &App<'_>, org: &Org, department: &Department, at: Time) -> Result<Answer> {
@@ -87,20 +90,19 @@ fn present(app: &App<'_>, org: &Org, department: &Department, at: Time) -> Resul
 }
 
 /// What the receipts say of a moment that has passed.
-fn past(app: &App<'_>, department: &Department, at: Time) -> Result<Answer> {
+fn past(app: &App<'_>, org: &Org, department: &Department, at: Time) -> Result<Answer> {
     let receipts = department.receipts(RECEIPTS_BYTES)?;
     let stamp = render_rfc3339(at);
-    // Times of one form compare as they sort. A slot that was missed is told beside, and is no verdict.
-    let told = |code: &str| !matches!(code, "missed" | "schedule_unusable");
-    let found = receipts.iter().rev().find(|receipt| receipt.at <= stamp && told(&receipt.code));
-    let Some(receipt) = found else {
-        let gates: Vec<GateLine> =
-            GATES.iter().map(|gate| GateLine::not_run(gate, "no receipt reaches back so far")).collect();
-        let text =
-            table(app, &gates) + &format!("\n{}: no receipt reaches back to {stamp}.\n", department.dept);
-        let data =
-            json!({"dept": department.dept, "at": stamp, "runs": null, "gates": gates, "receipt": null});
-        return Ok(Answer::new("harness.why/1", data, text));
+    if let Some(since) = silent_since(app, org, department, at)? {
+        return Ok(nobody(app, department, &stamp, &format!("no tick has looked at it since {since}")));
+    }
+    let receipt = match find_past(&receipts, &stamp) {
+        Past::Nothing => return Ok(nobody(app, department, &stamp, "no receipt reaches back so far")),
+        Past::NoPulse(gap) => {
+            let why = format!("{}: it slept, was off, or nothing pulsed", gap.why);
+            return Ok(nobody(app, department, &stamp, &why));
+        }
+        Past::Stood(receipt) => receipt,
     };
     let gates = from_receipt(receipt);
     let ran = receipt.code == "ran";
@@ -114,6 +116,23 @@ fn past(app: &App<'_>, department: &Department, at: Time) -> Result<Answer> {
     );
     let data = json!({"dept": department.dept, "at": stamp, "runs": ran, "gates": gates, "receipt": receipt});
     Ok(Answer::new("harness.why/1", data, text))
+}
+
+/// Since when no tick has looked, where that was before the moment and is too long ago to be a matter of the interval.
+fn silent_since(app: &App<'_>, org: &Org, department: &Department, at: Time) -> Result<Option<String>> {
+    let last = org.looks()?.last(department.dept.as_str());
+    let Some(last) = last.and_then(|last| chrono::DateTime::from_timestamp(last, 0)) else { return Ok(None) };
+    let interval = department.config().map_or(0, |config| config.auto_interval_seconds);
+    let silent = (app.ctx.now() - last).num_seconds() > GAP_S.max(stale_after_s(interval));
+    Ok((silent && last < at).then(|| render_rfc3339(last)))
+}
+
+/// A moment of which no gate can tell anything.
+fn nobody(app: &App<'_>, department: &Department, stamp: &str, why: &str) -> Answer {
+    let gates: Vec<GateLine> = GATES.iter().map(|gate| GateLine::not_run(gate, why)).collect();
+    let text = table(app, &gates) + &format!("\n{}: nothing is known of {stamp}: {why}.\n", department.dept);
+    let data = json!({"dept": department.dept, "at": stamp, "runs": null, "gates": gates, "receipt": null, "why": why});
+    Answer::new("harness.why/1", data, text)
 }
 
 fn table(app: &App<'_>, gates: &[GateLine]) -> String {

@@ -175,6 +175,42 @@ impl DirectorConfig {
     }
 }
 
+/// A config as a tick remembers it: the keys with their values, or why it can't be read.
+pub fn seen_config(config: &Result<DirectorConfig, String>) -> Value {
+    match config {
+        Ok(config) => Value::Object(config.values()),
+        Err(why) => Value::String(why.clone()),
+    }
+}
+
+/// What changed from one to the other, in a sentence; none where nothing did.
+pub fn changes(before: &Value, now: &Value) -> Option<String> {
+    let (Value::Object(before), Value::Object(now)) = (before, now) else {
+        return match now {
+            _ if before == now => None,
+            Value::String(why) => Some(format!("it can't be read: {}", super::text::one_line(why, 300))),
+            _ => Some("it can be read again".to_string()),
+        };
+    };
+    let names = KEYS.iter().map(|(name, _)| *name);
+    let changed = names.filter(|name| before.get(*name) != now.get(*name)).map(|name| {
+        let shown = |values: &Map<String, Value>| values.get(name).map_or("default".to_string(), shown_value);
+        format!("{name} is {} instead of {}", shown(now), shown(before))
+    });
+    let changed: Vec<String> = changed.collect();
+    (!changed.is_empty()).then(|| changed.join(", "))
+}
+
+/// A value as `config set` takes it.
+pub fn shown_value(value: &Value) -> String {
+    match value {
+        Value::Null => "default".to_string(),
+        Value::String(text) => super::text::one_line(text, 200),
+        Value::Array(list) => list.iter().map(shown_value).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
 /// A value as a person types it; none where the key is to be taken away.
 fn value_of(key: &str, text: &str) -> Option<Value> {
     if text == DEFAULT {
@@ -232,6 +268,19 @@ mod tests {
         assert_eq!(set.with("maxIterations", "default").unwrap(), DirectorConfig::default());
         let loops = set.with("autoLoop", "true").unwrap().with("autoLoop", "default").unwrap();
         assert!(!loops.auto_loop);
+    }
+
+    #[test]
+    fn a_change_is_told_by_its_keys() {
+        let before = DirectorConfig::default();
+        let after = before.with("autoLoop", "true").unwrap().with("maxIterations", "3").unwrap();
+        let [before, after] = [before, after].map(|config| seen_config(&Ok(config)));
+        assert_eq!(changes(&before, &before), None);
+        let told = "autoLoop is true instead of false, maxIterations is 3 instead of default";
+        assert_eq!(changes(&before, &after).unwrap(), told);
+        let broken = seen_config(&Err("no JSON".to_string()));
+        assert_eq!(changes(&after, &broken).unwrap(), "it can't be read: no JSON");
+        assert_eq!(changes(&broken, &after).unwrap(), "it can be read again");
     }
 
     #[test]

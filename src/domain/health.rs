@@ -9,7 +9,15 @@ use super::time::{Time, render_age, render_rfc3339};
 use std::fmt;
 
 /// Three pulses of the slowest scheduler.
-pub const STALE_SECONDS: i64 = 180;
+const STALE_SECONDS: i64 = 180;
+/// So many of its own intervals may pass without a look at a department.
+const STALE_INTERVALS: u64 = 3;
+
+/// After how many seconds without a look a department with this interval is stale.
+pub fn stale_after_s(interval_s: u64) -> i64 {
+    i64::try_from(interval_s.saturating_mul(STALE_INTERVALS)).unwrap_or(i64::MAX).max(STALE_SECONDS)
+}
+
 /// How far a clock may be behind what was written.
 const CLOCK_SLACK_SECONDS: i64 = 5;
 /// Ghosts are counted in so many of the last steps.
@@ -62,6 +70,9 @@ pub enum Pulse {
 pub struct Standing {
     /// Whether it is to run by itself; the reason where that can't be read.
     pub auto_loop: Result<bool, String>,
+    pub interval_s: u64,
+    /// When a tick last looked at this very department.
+    pub looked: Pulse,
     /// Why it does not run whatever comes, where that is so.
     pub blocked: Option<String>,
     /// Whether a run of it is alive.
@@ -69,18 +80,26 @@ pub struct Standing {
 }
 
 /// A department's word, and why.
-pub fn judge_department(standing: &Standing, pulse: &Pulse, now: Time) -> (State, String) {
+pub fn judge_department(standing: &Standing, now: Time) -> (State, String) {
+    let stale_s = stale_after_s(standing.interval_s);
     match (&standing.auto_loop, &standing.blocked) {
         (Err(why), _) => (State::Unreadable, why.clone()),
         (Ok(_), Some(why)) => (State::Blocked, why.clone()),
         (Ok(false), None) => (State::Off, "autoLoop is off".to_string()),
         (Ok(true), None) if standing.runs => (State::Healthy, "a run is under way".to_string()),
-        (Ok(true), None) => judge_pulse(pulse, now),
+        (Ok(true), None) => match (judge_pulse(&standing.looked, stale_s, now), &standing.looked) {
+            ((State::NeverRan, _), _) => (State::NeverRan, "no tick has looked at it yet".to_string()),
+            ((state @ (State::Healthy | State::Stale), _), Pulse::At(at)) => {
+                let limit = format!("stale after {stale_s} s");
+                (state, format!("a tick last looked at it {} ago ({limit})", render_age(*at, now)))
+            }
+            (judged, _) => judged,
+        },
     }
 }
 
 /// The word that the last pulse gives, where pulses are wanted.
-pub fn judge_pulse(pulse: &Pulse, now: Time) -> (State, String) {
+pub fn judge_pulse(pulse: &Pulse, stale_s: i64, now: Time) -> (State, String) {
     match pulse {
         Pulse::Unreadable(why) => (State::Unreadable, why.clone()),
         Pulse::Never => (State::NeverRan, "there was no pulse yet".to_string()),
@@ -88,7 +107,7 @@ pub fn judge_pulse(pulse: &Pulse, now: Time) -> (State, String) {
             (State::Unreadable, format!("the last pulse is in the future: {}", render_rfc3339(*at)))
         }
         Pulse::At(at) => {
-            let state = if (now - *at).num_seconds() > STALE_SECONDS { State::Stale } else { State::Healthy };
+            let state = if (now - *at).num_seconds() > stale_s { State::Stale } else { State::Healthy };
             (state, format!("the last pulse was {} ago", render_age(*at, now)))
         }
     }
@@ -185,7 +204,7 @@ mod tests {
     const NOW: &str = "2026-11-18T00:42:01Z";
 
     fn pulse(text: &str) -> State {
-        judge_pulse(&Pulse::At(at(text)), at(NOW)).0
+        judge_pulse(&Pulse::At(at(text)), stale_after_s(60), at(NOW)).0
     }
 
     #[test]
@@ -195,8 +214,22 @@ mod tests {
         assert_eq!(pulse("2026-11-18T00:39:00Z"), State::Stale);
         assert_eq!(pulse("2026-11-18T00:42:06Z"), State::Healthy);
         assert_eq!(pulse("2026-11-18T00:42:07Z"), State::Unreadable);
-        assert_eq!(judge_pulse(&Pulse::Never, at(NOW)).0, State::NeverRan);
-        assert_eq!(judge_pulse(&Pulse::Unreadable("x".into()), at(NOW)).0, State::Unreadable);
+        assert_eq!(judge_pulse(&Pulse::Never, 180, at(NOW)).0, State::NeverRan);
+        assert_eq!(judge_pulse(&Pulse::Unreadable("x".into()), 180, at(NOW)).0, State::Unreadable);
+    }
+
+    #[test]
+    fn a_department_is_stale_by_its_own_interval() {
+        assert_eq!([30, 60, 61, 3_600].map(stale_after_s), [180, 180, 183, 10_800]);
+        let state = |interval_s: u64, looked: &str| {
+            let looked = Pulse::At(at(looked));
+            let standing = Standing { auto_loop: Ok(true), interval_s, looked, blocked: None, runs: false };
+            judge_department(&standing, at(NOW)).0
+        };
+        assert_eq!(state(60, "2026-11-18T00:39:01Z"), State::Healthy);
+        assert_eq!(state(60, "2026-11-18T00:39:00Z"), State::Stale);
+        assert_eq!(state(3_600, "2026-11-17T21:42:01Z"), State::Healthy);
+        assert_eq!(state(3_600, "2026-11-17T21:42:00Z"), State::Stale);
     }
 
     #[test]
@@ -204,10 +237,12 @@ mod tests {
         let check = |auto: Result<bool, &str>, blocked: Option<&str>, runs: bool, state: State| {
             let standing = Standing {
                 auto_loop: auto.map_err(str::to_string),
+                interval_s: 60,
+                looked: Pulse::Never,
                 blocked: blocked.map(str::to_string),
                 runs,
             };
-            assert_eq!(judge_department(&standing, &Pulse::Never, at(NOW)).0, state);
+            assert_eq!(judge_department(&standing, at(NOW)).0, state);
         };
         check(Err("broken"), Some("gate"), true, State::Unreadable);
         check(Ok(true), Some("gate"), false, State::Blocked);

@@ -4,16 +4,21 @@
 //!
 //! It is a cache with one exception: `settled`, the fingerprint after a department's last run. Without it a department
 //! is looked at as if it had never run, which costs one call where something is undecided, and no action twice. `idle` is all that a quiet tick
-//! reads: one stamp over eleven stats, and the moment at which time alone changes the verdict. The rest is read for the
+//! reads: one stamp over ten stats, and the moment at which time alone changes the verdict. The rest is read for the
 //! departments whose stamp has moved, or whose moment has come.
 //!
-//! `check` judges, `moments` holds every way in which something becomes eligible by time alone.
+//! A stat of a folder says nothing of a file that was changed in place. So every ten minutes the files in it are looked
+//! at too, by name, size and times.
+//!
+//! `check` judges, `moments` holds every way in which something becomes eligible by time alone, `looks` when each
+//! department was last looked at.
 
 pub mod check;
+pub mod looks;
 pub mod moments;
 mod settle;
 
-use super::time::Time;
+use super::time::{Time, render_rfc3339};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -90,8 +95,9 @@ impl Part {
     }
 }
 
-/// Every path whose stat is looked at: the parts, what may make consolidation due, and what tells of a run that died.
-pub const LOOKED_AT: [&str; 11] = [
+/// Every path whose stat is looked at: the parts, and what tells of a run that died. Daily memory, which may make
+/// consolidation due, is left to the full look.
+pub const LOOKED_AT: [&str; 10] = [
     "inbox",
     "tasks",
     "approvals",
@@ -99,7 +105,6 @@ pub const LOOKED_AT: [&str; 11] = [
     "escalations",
     "schedules",
     "notes.md",
-    "memory",
     ".harness/director-config.json",
     ".harness/journal",
     ".harness/active.json",
@@ -130,10 +135,10 @@ pub struct Head<'a> {
     pub idle: BTreeMap<&'a str, Idle>,
 }
 
-/// All that a quiet tick needs: the stamp, 0 for one that never holds, and from which second on to look again whatever
-/// the stamp says.
+/// All that a quiet tick needs: the stamp, 0 for one that never holds; from which second on to look again whatever the
+/// stamp says; and the stamp of the last full look, over every file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Idle(pub u64, pub Option<i64>);
+pub struct Idle(pub u64, pub Option<i64>, #[serde(default)] pub u64);
 
 /// What is known of one department.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -154,6 +159,9 @@ pub struct Entry {
     pub quiet_since: Option<i64>,
     /// Whether it works off what came while nobody looked.
     pub fenced: bool,
+    /// Its config as it was last seen: the keys with their values, or why it could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<serde_json::Value>,
 }
 
 /// A part as it was last read.
@@ -190,9 +198,45 @@ pub struct Receipt {
     /// Such as `nothing_new`, `not_due`, `busy`, `ran`.
     pub code: String,
     pub why: String,
+    /// From when on, where it tells of a time instead of a moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+}
+
+/// The code of a receipt that tells of a time in which no tick looked.
+pub const NO_PULSE: &str = "no_pulse";
+/// Receipts that tell of something beside the verdict, and don't end the one before.
+const BESIDE: [&str; 4] = [NO_PULSE, "missed", "schedule_unusable", "event_storm"];
+
+/// What receipts, oldest first, say of a moment that has passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Past<'a> {
+    /// No receipt reaches back so far.
+    Nothing,
+    /// No tick looked then: the machine slept, or nothing pulsed.
+    NoPulse(&'a Receipt),
+    /// This one stood.
+    Stood(&'a Receipt),
+}
+
+/// What stood at a moment. Times of one form compare as they sort.
+pub fn find_past<'a>(receipts: &'a [Receipt], at: &str) -> Past<'a> {
+    let covers = |receipt: &&Receipt| {
+        let from = receipt.from.as_deref();
+        receipt.code == NO_PULSE && from.is_some_and(|from| from < at) && at < receipt.at.as_str()
+    };
+    if let Some(gap) = receipts.iter().rev().find(covers) {
+        return Past::NoPulse(gap);
+    }
+    let stood = |receipt: &&Receipt| receipt.at.as_str() <= at && !BESIDE.contains(&receipt.code.as_str());
+    receipts.iter().rev().find(stood).map_or(Past::Nothing, Past::Stood)
 }
 
 impl Receipt {
+    pub fn new(at: Time, code: &str, why: impl Into<String>) -> Receipt {
+        Receipt { at: render_rfc3339(at), code: code.to_string(), why: why.into(), from: None }
+    }
+
     /// Whether it says the same; when it was said doesn't matter.
     pub fn is_like(&self, other: &Receipt) -> bool {
         self.code == other.code && self.why == other.why
@@ -257,8 +301,10 @@ impl Entry {
     }
 }
 
-/// Longer than this between two ticks, and nobody was looking.
+/// Longer than this between two looks, and nobody was looking.
 pub const GAP_S: i64 = 600;
+/// How often the files in a department's folders are looked at too.
+pub const FULL_LOOK_S: i64 = 600;
 /// Longer than this, and what came meanwhile is worked off in small portions.
 pub const LONG_GAP_S: i64 = 3_600;
 /// How many iterations a run has then.
@@ -402,7 +448,8 @@ mod tests {
 
     #[test]
     fn the_head_is_the_first_line() {
-        let idle = BTreeMap::from([("rd".to_string(), Idle(7, Some(9))), ("x".to_string(), Idle(8, None))]);
+        let idle =
+            BTreeMap::from([("rd".to_string(), Idle(7, Some(9), 3)), ("x".to_string(), Idle(8, None, 0))]);
         let departments = BTreeMap::from([("rd".to_string(), Entry::default())]);
         let wake = Wake { schema: 1, at: 5, idle: idle.clone(), departments };
         let text = render_wake(&wake);
@@ -411,9 +458,33 @@ mod tests {
         let head = parse_head(&mut line);
         assert_eq!(head.at, 5);
         assert!(head.idle.iter().all(|(name, found)| idle[*name] == *found) && head.idle.len() == 2);
+        let mut older = b"{\"schema\":1,\"at\":5,\"idle\":{\"rd\":[7,9]},\n".to_vec();
+        assert_eq!(parse_head(&mut older).idle["rd"], Idle(7, Some(9), 0));
         for damaged in ["", "{", "[]\n", "{\"schema\":2,\"at\":5,\"idle\":{},\n"] {
             assert!(parse_head(&mut damaged.as_bytes().to_vec()).idle.is_empty(), "{damaged}");
         }
+    }
+
+    #[test]
+    fn a_time_in_which_nobody_looked_is_told_as_such() {
+        let receipt = |at: &str, code: &str, from: Option<&str>| Receipt {
+            at: at.into(),
+            code: code.into(),
+            from: from.map(str::to_string),
+            ..Receipt::default()
+        };
+        let receipts = [
+            receipt("2026-11-18T01:00:00Z", "nothing_new", None),
+            receipt("2026-11-18T07:00:00Z", NO_PULSE, Some("2026-11-18T02:00:00Z")),
+            receipt("2026-11-18T07:00:00Z", "missed", None),
+            receipt("2026-11-18T08:00:00Z", "ran", None),
+        ];
+        let at = |time: &str| find_past(&receipts, &format!("2026-11-18T{time}Z"));
+        assert_eq!(at("00:59:59"), Past::Nothing);
+        assert_eq!(at("02:00:00"), Past::Stood(&receipts[0]));
+        assert_eq!(at("03:00:00"), Past::NoPulse(&receipts[1]));
+        assert_eq!(at("07:00:00"), Past::Stood(&receipts[0]));
+        assert_eq!(at("08:00:00"), Past::Stood(&receipts[3]));
     }
 
     #[test]

@@ -92,7 +92,8 @@ mod tests {
     use crate::domain::wake::Receipt;
 
     fn states(code: &str) -> Vec<State> {
-        let receipt = Receipt { at: "2026-11-18T00:00:00Z".into(), code: code.into(), why: "so".into() };
+        let at = "2026-11-18T00:00:00Z".into();
+        let receipt = Receipt { at, code: code.into(), why: "so".into(), from: None };
         from_receipt(&receipt).iter().map(|line| line.verdict).collect()
     }
 

@@ -11,12 +11,14 @@ use super::verify::{Check, Verdict};
 use crate::domain::config::DirectorConfig;
 use crate::domain::health::{
     Pulse, Standing, State, ghost_rate, judge_clock, judge_department, judge_pulse, judge_room, overall,
+    stale_after_s,
 };
 use crate::domain::id::Dept;
 use crate::domain::ledger::Line;
 use crate::domain::service_unit::Target;
 use crate::domain::settings::Settings;
 use crate::domain::time::{Time, parse_rfc3339};
+use crate::domain::wake::looks::Looks;
 use crate::store::charters;
 use crate::store::fault::Result;
 use crate::store::org::{Department, Org};
@@ -67,6 +69,12 @@ pub(super) struct Ward {
     runs: bool,
 }
 
+impl Ward {
+    fn interval_s(&self) -> u64 {
+        self.config.as_ref().map_or(60, |config| config.auto_interval_seconds)
+    }
+}
+
 pub(super) fn check(name: &str, verdict: Verdict, what: impl Into<String>) -> Check {
     Check { name: name.to_string(), verdict, what: what.into() }
 }
@@ -94,7 +102,8 @@ impl Clinic<'_> {
             wards.push(Ward { department, config, runs });
         }
         let pulse = self.pulse();
-        let words: Vec<Word> = wards.iter().map(|ward| self.word(ward, &pulse)).collect();
+        let looks = self.org.looks().unwrap_or_else(|_| Looks::none());
+        let words: Vec<Word> = wards.iter().map(|ward| self.word(ward, &pulse, &looks)).collect();
         let states: Vec<State> = words.iter().map(|word| word.state).collect();
         let settings = self.org.settings().map_err(|error| error.to_string());
         let installed = self.org.installed();
@@ -129,13 +138,22 @@ impl Clinic<'_> {
         }
     }
 
-    fn word(&self, ward: &Ward, pulse: &Pulse) -> Word {
+    /// A department's word. What a tick of another department saw says nothing of this one.
+    fn word(&self, ward: &Ward, pulse: &Pulse, looks: &Looks) -> Word {
+        let own = looks.last(ward.department.dept.as_str());
+        let looked = match (pulse, own.and_then(|at| chrono::DateTime::from_timestamp(at, 0))) {
+            (Pulse::At(_), None) => Pulse::Never,
+            (Pulse::At(_), Some(at)) => Pulse::At(at),
+            (other, _) => other.clone(),
+        };
         let standing = Standing {
             auto_loop: ward.config.clone().map(|config| config.auto_loop),
+            interval_s: ward.interval_s(),
+            looked,
             blocked: self.what_blocks(&ward.department),
             runs: ward.runs,
         };
-        let (state, why) = judge_department(&standing, pulse, self.now);
+        let (state, why) = judge_department(&standing, self.now);
         Word { dept: ward.department.dept.clone(), state, why }
     }
 
@@ -174,12 +192,13 @@ impl Clinic<'_> {
     /// Pulses are wanted where a department is to run by itself; a long run of one stands for its pulses.
     fn last_pulse(&self, wards: &[Ward], pulse: &Pulse) -> Check {
         let name = "last pulse";
-        let (state, why) = judge_pulse(pulse, self.now);
-        let wanted = wards.iter().any(|ward| ward.config.as_ref().is_ok_and(|config| config.auto_loop));
+        let wanted = wards.iter().filter(|ward| ward.config.as_ref().is_ok_and(|config| config.auto_loop));
+        let shortest = wanted.map(|ward| stale_after_s(ward.interval_s())).min();
+        let (state, why) = judge_pulse(pulse, shortest.unwrap_or(0), self.now);
         let line = format!("{}: {why}", state.word());
         match state {
             State::Unreadable => check(name, Verdict::Failed, line),
-            _ if !wanted => check(name, Verdict::NotRun, "off: autoLoop is on in no department"),
+            _ if shortest.is_none() => check(name, Verdict::NotRun, "off: autoLoop is on in no department"),
             State::Healthy => check(name, Verdict::Passed, line),
             _ if wards.iter().any(|ward| ward.runs) => {
                 check(name, Verdict::Passed, "healthy: a run is under way")
@@ -192,12 +211,13 @@ impl Clinic<'_> {
     fn departments(&self, words: &[Word], wards: &[Ward]) -> Check {
         let stuck = words.iter().zip(wards).filter(|(word, ward)| match word.state {
             State::Unreadable => ward.config.is_err(),
+            State::Stale | State::NeverRan => true,
             State::Blocked => self.org.gate().is_open() && !self.is_paused_by_user(&ward.department),
             _ => false,
         });
         let faults: Vec<String> =
             stuck.map(|(word, _)| format!("{} is {}: {}", word.dept, word.state.word(), word.why)).collect();
-        judged("departments", faults, format!("{} can run", wards.len()))
+        judged("departments", faults, format!("{} can run, and those that should are looked at", wards.len()))
     }
 
     fn is_paused_by_user(&self, department: &Department) -> bool {

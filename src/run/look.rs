@@ -8,7 +8,7 @@ use crate::domain::config::DirectorConfig;
 use crate::domain::directive::RECEIVER;
 use crate::domain::id::Dept;
 use crate::domain::request::{Request, RequestKind, RequestStatus};
-use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
+use crate::domain::time::{Time, parse_rfc3339};
 use crate::domain::wake::check::{Cause, Facts, check};
 use crate::domain::wake::moments::{Moment, Sources, next_of};
 use crate::domain::wake::{Entry, Known, Observation, Part, Parts, Receipt, Settled, digest_part};
@@ -17,7 +17,8 @@ use crate::store::fault::Result;
 use crate::store::key::Key;
 use crate::store::lock::{Attempt, try_lock};
 use crate::store::org::{Department, Org};
-use crate::store::wake::{Looked, Outer, Pulse};
+use crate::store::pulse::Pulse;
+use crate::store::wake::{Files, Looked, Outer};
 use chrono::TimeDelta;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ pub(super) struct Closer {
     pub department: Department,
     /// 0 where the next tick must look again.
     pub stamp: u64,
+    /// The stamp of every file, for the next full look.
+    pub files: u64,
     pub config: std::result::Result<DirectorConfig, String>,
     pub known: BTreeMap<String, Known>,
     pub parts: Parts,
@@ -48,6 +51,13 @@ pub(super) struct Closer {
     pub settled: Option<Settled>,
     /// What could not be settled.
     pub fault: Option<String>,
+}
+
+/// The parts as they were read, and the stamp over all of their files; 0 where one of them is too young.
+struct Read {
+    known: BTreeMap<String, Known>,
+    parts: Parts,
+    files: u64,
 }
 
 /// Every gate of a department, as it is, with nothing settled, fired or written.
@@ -79,12 +89,12 @@ impl Eye<'_> {
         };
         let config = department.config().map_err(|error| error.to_string());
         let slots = self.fire(&department, config.as_ref().ok())?;
-        let (known, parts, racy) = self.read_parts(&department, entry)?;
+        let Read { known, parts, files } = self.read_parts(&department, entry)?;
         let moments = self.sources(&department, slots)?.moments();
         let settled = self.org.wake().departments.remove(dept.as_str()).and_then(|entry| entry.settled);
         // What settling changed, or what changed while this look went on, is seen by the next one.
-        let stamp = if looked.racy || racy || fault.is_some() { 0 } else { looked.stamp() };
-        Ok(Some(Closer { department, stamp, config, known, parts, moments, settled, fault }))
+        let stamp = if looked.racy || files == 0 || fault.is_some() { 0 } else { looked.stamp() };
+        Ok(Some(Closer { department, stamp, files, config, known, parts, moments, settled, fault }))
     }
 
     /// Whether something is left that needs no engine: a dead run, a plan, a request that is over or was answered.
@@ -110,17 +120,17 @@ impl Eye<'_> {
         Ok(all)
     }
 
-    /// The parts, each read only where its stat moved or was too young to be trusted; and whether one was.
-    fn read_parts(
-        &self,
-        department: &Department,
-        entry: &Entry,
-    ) -> Result<(BTreeMap<String, Known>, Parts, bool)> {
+    /// The parts, each read only where a stat of it moved or was too young to be trusted.
+    fn read_parts(&self, department: &Department, entry: &Entry) -> Result<Read> {
         let mut known = BTreeMap::new();
-        let mut any_racy = false;
-        for part in Part::ALL.into_iter().filter(|part| part.path().is_some()) {
-            let (stat, racy) = department.stat_part(part, &self.pulse)?;
-            any_racy |= racy;
+        let mut files = Files::default();
+        for part in Part::ALL {
+            let found = department.stat_part(part, &self.pulse)?;
+            files.add(&found);
+            if part.path().is_none() {
+                continue;
+            }
+            let stat = found.text();
             let before = entry.parts.get(part.name()).filter(|before| before.stat == stat);
             let digest = match before {
                 Some(before) => before.digest.clone(),
@@ -130,13 +140,13 @@ impl Eye<'_> {
                     digest_part(part, &seen)
                 }
             };
-            let stat = if racy { String::new() } else { stat };
+            let stat = if found.racy { String::new() } else { stat };
             known.insert(part.name().to_string(), Known { stat, digest });
         }
         let mut parts: Parts =
             known.iter().map(|(name, known)| (name.clone(), known.digest.clone())).collect();
         parts.extend(self.outer()?.parts(department)?);
-        Ok((known, parts, any_racy))
+        Ok(Read { known, parts, files: files.stamp(department, &self.pulse)? })
     }
 
     fn outer(&self) -> Result<&Outer> {
@@ -160,8 +170,7 @@ impl Eye<'_> {
         let fired = fire_schedules(department, config, self.now)?;
         for (file, why) in fired.refused {
             let why = format!("schedules/{file} can't be used: {why}");
-            let (at, code) = (render_rfc3339(self.now), "schedule_unusable".to_string());
-            department.append_receipt_once(&Receipt { at, code, why })?;
+            department.append_receipt_once(&Receipt::new(self.now, "schedule_unusable", why))?;
         }
         Ok(fired.next)
     }
@@ -200,7 +209,7 @@ pub fn inspect(
 ) -> Result<Inspection> {
     let eye = Eye { org, now, pulse: Pulse::unmoved(), key, outer: OnceCell::new() };
     let entry = org.wake().departments.remove(department.dept.as_str()).unwrap_or_default();
-    let (_, parts, _) = eye.read_parts(department, &entry)?;
+    let Read { parts, .. } = eye.read_parts(department, &entry)?;
     let moments = eye.sources(department, next_slots(department, now)?)?.moments();
     let next_at = next_of(&moments, now).map(|moment| (moment.at, moment.what.clone()));
     let unread = |why: String| {

@@ -8,7 +8,7 @@ use crate::domain::id::{IdKind, derived_id};
 use crate::domain::message::{Draft, render_message};
 use crate::domain::schedule::{Schedule, slot_seed, turn};
 use crate::domain::text::one_line;
-use crate::domain::time::{Time, render_rfc3339};
+use crate::domain::time::Time;
 use crate::domain::wake::Receipt;
 use crate::store::fault::Result;
 use crate::store::org::Department;
@@ -50,8 +50,7 @@ pub fn fire_schedules(department: &Department, config: &DirectorConfig, now: Tim
         }
         if let Some(missed) = &turn.missed {
             let why = format!("schedule `{name}`: {missed}; missedRuns is {}", word(policy));
-            let receipt = Receipt { at: render_rfc3339(now), code: "missed".to_string(), why };
-            department.append_receipt(&receipt)?;
+            department.append_receipt(&Receipt::new(now, "missed", why))?;
         }
         dealt.set(name, schedule, turn.dealt);
         match turn.next {

@@ -79,6 +79,17 @@ pub fn find_stalled(org: &Org, now: Time) -> Result<Movement> {
             return Ok(Movement::Moves(format!("{}: {why}", department.dept)));
         }
     }
+    // A nudge or a due date brings up its own task and no other.
+    let mut comes = None;
+    for department in &departments {
+        for (at, id, what) in coming(department, now)? {
+            open.retain(|task| task.id != id);
+            comes = comes.max(Some(std::cmp::Reverse((at, what))));
+        }
+    }
+    if let (Some(std::cmp::Reverse((at, what))), true) = (comes, open.is_empty() && directives.is_empty()) {
+        return Ok(Movement::Moves(format!("{what} at {}", render_rfc3339(at))));
+    }
     for item in directives {
         let Some(dept) = last_touched(&departments, &item.id)? else { continue };
         open.push(item.stalled("directive", dept));
@@ -155,9 +166,20 @@ fn what_moves(department: &Department, now: Time) -> Result<Option<String>> {
     if let Some((at, name)) = next_slots(department, now)?.into_iter().find(|(at, _)| *at > now) {
         return Ok(Some(format!("schedule `{name}` comes at {}", render_rfc3339(at))));
     }
-    let tasks = if config.auto_loop { department.open_tasks()?.0 } else { Vec::new() };
-    let next = tasks.iter().flat_map(moments_of).filter(|(at, _)| *at > now).min();
-    Ok(next.map(|(at, what)| format!("{what} at {}", render_rfc3339(at))))
+    Ok(None)
+}
+
+/// What a department's tasks have before them: when, which task, and what.
+fn coming(department: &Department, now: Time) -> Result<Vec<(Time, String, String)>> {
+    if !department.config()?.auto_loop {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for task in department.open_tasks()?.0 {
+        let moments = moments_of(&task).into_iter().filter(|(at, _)| *at > now);
+        found.extend(moments.map(|(at, what)| (at, task.id.clone(), what)));
+    }
+    Ok(found)
 }
 
 /// Whose the newest message is that belongs to a directive: the one that received it and put it away, else the sender.

@@ -1,12 +1,16 @@
 //! One pulse: which departments have something to do, and running those that may.
 //!
-//! A quiet department costs eleven stats. One whose stamp moved, or whose moment has come, is looked at closely (`look`):
+//! A quiet department costs ten stats, and every ten minutes one for each of its open files, since a file that is changed
+//! in place moves no folder. One whose stamp moved, or whose moment has come, is looked at closely (`look`):
 //! what a dead run left is settled, what expired and what a human decided is told, slots that have come are fired, and
 //! then the gates are asked. Whoever runs the departments is handed in, so that the same pulse works on a clock and in
 //! a process of the caller's choice. A pulse that dies has changed nothing that the next one doesn't find.
 
 use super::gates::Bench;
 use super::look::{Closer, Eye};
+use crate::domain::audit::Deed;
+use crate::domain::config::{changes, seen_config};
+use crate::domain::health::stale_after_s;
 use crate::domain::id::Dept;
 use crate::domain::message::Message;
 use crate::domain::portfolio::Portfolio;
@@ -15,7 +19,7 @@ use crate::domain::settings::Settings;
 use crate::domain::time::{Time, render_rfc3339};
 use crate::domain::wake::check::{Cause, Check, Facts, check};
 use crate::domain::wake::moments::next_of;
-use crate::domain::wake::{GAP_S, Idle, Known, LONG_GAP_S, Receipt, Settled, Wake, parse_head};
+use crate::domain::wake::{GAP_S, Idle, Known, LONG_GAP_S, NO_PULSE, Receipt, Settled, Wake, parse_head};
 use crate::store::fault::Result;
 use crate::store::org::Department;
 use crate::store::wake::Looked;
@@ -90,6 +94,7 @@ struct Update {
     next_at: Option<String>,
     interval_s: u64,
     healed: Option<Settled>,
+    config: Option<serde_json::Value>,
 }
 
 /// What a first look found.
@@ -104,6 +109,11 @@ impl Seen {
     pub fn is_quiet(&self) -> bool {
         self.moved.is_empty()
     }
+
+    /// The departments that must be looked at closely.
+    pub fn moved(&self) -> impl Iterator<Item = &Dept> {
+        self.moved.iter().map(|(dept, _)| dept)
+    }
 }
 
 impl Tick<'_> {
@@ -114,13 +124,14 @@ impl Tick<'_> {
         let head = parse_head(&mut line);
         let org_look = org.look(pulse)?;
         // A clock that went back makes every moment that was worked out worthless.
-        let gap = pulse.since_last_s.is_some_and(|seconds| seconds > GAP_S);
-        let all = now.timestamp() < head.at || gap;
+        let went_back = now.timestamp() < head.at;
         let mut seen = Seen { quiet: Vec::new(), moved: Vec::new() };
         for dept in &self.depts {
             let looked = org.look_at(dept, pulse)?.with(&org_look);
             match head.idle.get(dept.as_str()) {
-                Some(idle) if !all && self.is_idle(idle, &looked) => seen.quiet.push(dept.clone()),
+                Some(idle) if !went_back && self.is_idle(dept, idle, &looked)? => {
+                    seen.quiet.push(dept.clone())
+                }
                 _ => seen.moved.push((dept.clone(), looked)),
             }
         }
@@ -138,8 +149,13 @@ impl Tick<'_> {
         Ok(reports)
     }
 
-    fn is_idle(&self, idle: &Idle, looked: &Looked) -> bool {
-        !looked.racy && idle.0 == looked.stamp() && idle.1.is_none_or(|at| self.eye.now.timestamp() < at)
+    fn is_idle(&self, dept: &Dept, idle: &Idle, looked: &Looked) -> Result<bool> {
+        let Eye { org, now, pulse, .. } = &self.eye;
+        let stands = !looked.racy && idle.0 == looked.stamp() && idle.1.is_none_or(|at| now.timestamp() < at);
+        if !stands || pulse.since_s(dept) > GAP_S {
+            return Ok(false);
+        }
+        Ok(!pulse.is_full(dept) || (idle.2 != 0 && org.look_at_files(dept, pulse)? == idle.2))
     }
 
     fn look_closely(
@@ -164,6 +180,11 @@ impl Tick<'_> {
         let due = self.order(due)?;
         self.write_fences(&due)?;
         let ran = if due.is_empty() { Vec::new() } else { crew.run(&due) };
+        if !due.is_empty() {
+            // A long run is no time in which nobody looked.
+            let depts: Vec<Dept> = due.iter().map(|due| due.dept.clone()).collect();
+            self.eye.org.note_looks(Some(&depts), &self.eye.org.touch_alive()?)?;
+        }
         let mut ran: BTreeMap<&Dept, (&Due, Ran)> =
             due.iter().zip(ran).map(|(due, ran)| (&due.dept, (due, ran))).collect();
         for update in &mut updates {
@@ -202,7 +223,11 @@ impl Tick<'_> {
         let entry = wake.departments.get(dept.as_str()).cloned().unwrap_or_default();
         match self.eye.look_closer(dept, looked, &entry, &mut |dept| crew.settle(dept))? {
             None => Ok((self.unreadable(dept, "its folder is gone"), None)),
-            Some(closer) => self.judge(dept, closer, settings, entry.fenced),
+            Some(closer) => {
+                self.tell_of_gap(&closer)?;
+                self.audit_config(dept, &closer, entry.config.as_ref())?;
+                self.judge(dept, closer, settings, entry.fenced)
+            }
         }
     }
 
@@ -220,7 +245,10 @@ impl Tick<'_> {
         }
         let config = match &closer.config {
             Ok(config) => config,
-            Err(why) => return Ok((self.unreadable(dept, why), None)),
+            Err(why) => {
+                let config = Some(seen_config(&closer.config));
+                return Ok((Update { config, ..self.unreadable(dept, why) }, None));
+            }
         };
         let (parts, moments) = (&closer.parts, &closer.moments);
         let check = check(&Facts { now, config, settled: settled.as_ref(), parts, moments });
@@ -234,16 +262,17 @@ impl Tick<'_> {
             now,
         };
         let (code, why, look_at, cause) = decide(&bench, closer.fault.as_deref())?;
-        let slept = self.eye.pulse.since_last_s.is_some_and(|seconds| seconds > LONG_GAP_S);
+        let slept = self.eye.pulse.since_s(dept) > LONG_GAP_S;
         let last_run = closer.settled.as_ref().map(|settled| settled.run.clone());
         let due = cause.map(|cause| Due { dept: dept.clone(), cause, last_run, fenced: fenced || slept });
         let moment = next_of(moments, now);
         let next = look_at.into_iter().chain(moment.map(|moment| moment.at)).min();
-        let stamp = if due.is_some() { 0 } else { closer.stamp };
+        let (stamp, files) = if due.is_some() { (0, 0) } else { (closer.stamp, closer.files) };
         let update = Update {
             dept: dept.clone(),
-            receipt: Receipt { at: render_rfc3339(now), code: code.to_string(), why },
-            idle: Idle(stamp, next.map(|at| at.timestamp())),
+            receipt: Receipt::new(now, code, why),
+            idle: Idle(stamp, next.map(|at| at.timestamp()), files),
+            config: Some(seen_config(&closer.config)),
             next_at: moment.map(|moment| render_rfc3339(moment.at)),
             interval_s: config.auto_interval_seconds,
             healed: settled.filter(|settled| Some(settled) != closer.settled.as_ref()),
@@ -253,17 +282,38 @@ impl Tick<'_> {
         Ok((update, due))
     }
 
+    /// A time in which nobody looked gets a receipt of its own: `why --at` would else tell of it what stood before.
+    fn tell_of_gap(&self, closer: &Closer) -> Result<()> {
+        let (now, since) = (self.eye.now, self.eye.pulse.since_s(&closer.department.dept));
+        let interval = closer.config.as_ref().map_or(0, |config| config.auto_interval_seconds);
+        if since <= GAP_S.max(stale_after_s(interval)) {
+            return Ok(());
+        }
+        let from = render_rfc3339(now - chrono::TimeDelta::seconds(since));
+        let why = format!("no tick looked from {from} to {}", render_rfc3339(now));
+        let receipt = Receipt { from: Some(from), ..Receipt::new(now, NO_PULSE, why) };
+        closer.department.append_receipt(&receipt)
+    }
+
+    /// Every change of a config is audited, also one that was made with an editor.
+    fn audit_config(&self, dept: &Dept, closer: &Closer, before: Option<&serde_json::Value>) -> Result<()> {
+        let changed = before.and_then(|before| changes(before, &seen_config(&closer.config)));
+        let Some(changed) = changed else { return Ok(()) };
+        let what = format!("{dept}: director-config.json was changed by hand: {changed}");
+        self.eye.org.write_audit(&Deed { at: self.eye.now, by: "harness", command: "tick", what: &what })
+    }
+
     fn unreadable(&self, dept: &Dept, why: &str) -> Update {
-        let at = render_rfc3339(self.eye.now);
         Update {
             dept: dept.clone(),
             department: self.eye.org.department(dept).ok().flatten(),
-            receipt: Receipt { at, code: "unreadable".to_string(), why: why.to_string() },
+            receipt: Receipt::new(self.eye.now, "unreadable", why),
             idle: Idle::default(),
             known: BTreeMap::new(),
             next_at: None,
             interval_s: 60,
             healed: None,
+            config: None,
         }
     }
 
@@ -307,7 +357,6 @@ impl Tick<'_> {
                 department.append_receipt(&update.receipt)?;
             }
         }
-        let seen_until = now.timestamp() - pulse.since_last_s.unwrap_or(0).max(0);
         org.update_wake(*now, |wake| {
             for update in updates {
                 let name = update.dept.as_str();
@@ -318,9 +367,13 @@ impl Tick<'_> {
                 }
                 wake.idle.insert(name.to_string(), update.idle);
                 let entry = wake.departments.entry(name.to_string()).or_default();
+                let seen_until = now.timestamp() - pulse.since_s(&update.dept);
                 entry.take(update.receipt.clone(), update.interval_s, seen_until, *now);
                 entry.parts = update.known.clone();
                 entry.next_at = update.next_at.clone();
+                if update.config.is_some() {
+                    entry.config = update.config.clone();
+                }
                 if let (Some(healed), Some(settled)) = (&update.healed, &mut entry.settled)
                     && settled.run == healed.run
                 {

@@ -38,6 +38,7 @@ pub mod portable;
 pub mod projects;
 pub mod prompts;
 pub mod pulse;
+pub mod receipts;
 pub mod records;
 pub mod requests;
 pub mod rewind;

@@ -1,55 +1,37 @@
-//! `wake.json`, `alive` and the receipts: what a tick leaves for the next, and what it looks at.
+//! `wake.json`: what a tick leaves for the next, and what it looks at.
 
 use super::dir::{Dir, EntryKind, Stat};
 use super::fault::Result;
 use super::lock::lock;
 use super::org::{Department, Org, folder_name};
+use super::pulse::Pulse;
+use crate::domain::config::{DirectorConfig, seen_config};
 use crate::domain::digest::hex;
 use crate::domain::id::Dept;
 use crate::domain::portfolio::Portfolio;
 use crate::domain::time::Time;
 use crate::domain::wake::{
-    LOOKED_AT, Observation, Part, Parts, Receipt, WAKE_SCHEMA, Wake, digest, parse_wake, render_wake,
+    LOOKED_AT, Observation, Part, Parts, WAKE_SCHEMA, Wake, digest, parse_wake, render_wake,
 };
-use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
 const WAKE: &str = "wake.json";
-const ALIVE: &str = "alive";
-const RECEIPTS: &str = "receipts.jsonl";
-/// How much of the receipts' end is looked at for one that says the same.
-const REMEMBERED: u64 = 64 * 1024;
 /// The largest `wake.json` that is read: thousands of departments.
 const WAKE_MAX: u64 = 64 * 1024 * 1024;
 /// How many messages are looked at for whether something holds them back.
 const HELD_MAX: usize = 512;
-/// Of more files than this in one folder, size and time count instead of what they hold.
-const HASHED_FILES: usize = 256;
+/// Of more files than this in one folder, names and sizes count instead of what they hold; never times, which a backup
+/// or `touch` moves and no model call should follow.
+const HASHED_FILES: usize = 4_096;
 /// How much of it is read at a time for its first line.
 const HEAD_BYTES: usize = 8 * 1024;
-/// The largest file that is hashed; of a larger one, size and time count.
+/// The largest file that is hashed; of a larger one, its size counts.
 const HASHED_MAX: u64 = 1024 * 1024;
 /// The organisation's own files that change what a tick may do.
 const ORG_LOOKED_AT: [&str; 6] =
     ["gate.json", "org.toml", "accepted.json", "engines.json", "directives", "projects"];
-
-/// The moment of a tick, by the clock of the disk it looks at.
-#[derive(Clone, Copy, Debug)]
-pub struct Pulse {
-    /// Seconds and nanoseconds: what changed then or later counts as moved at the next look.
-    began: (i64, u32),
-    /// How long ago the tick before was, in seconds; 0 where there was none, none where this is no tick.
-    pub since_last_s: Option<i64>,
-}
-
-impl Pulse {
-    /// For looking without a tick: nothing counts as moved by its age.
-    pub fn unmoved() -> Pulse {
-        Pulse { began: (i64::MAX, 0), since_last_s: None }
-    }
-}
 
 /// What stands outside the departments and is part of their fingerprints.
 #[derive(Clone, Debug, Default)]
@@ -101,13 +83,6 @@ impl Looked {
 }
 
 impl Org {
-    /// Touches `alive`, the first thing of every tick.
-    pub fn touch_alive(&self) -> Result<Pulse> {
-        let (before, after) = self.own.touch(ALIVE)?;
-        let since_last_s = Some(after.modified_s - before.modified_s);
-        Ok(Pulse { began: (after.changed_s, after.changed_ns), since_last_s })
-    }
-
     /// What earlier ticks saw. A file that is missing or damaged is as good as an empty one.
     pub fn wake(&self) -> Wake {
         self.own.read(WAKE, WAKE_MAX).ok().flatten().map(|text| parse_wake(&text.text)).unwrap_or_default()
@@ -140,6 +115,18 @@ impl Org {
         self.own.replace_lazily(WAKE, render_wake(&wake).as_bytes())
     }
 
+    /// Notes a config that was changed and audited, so that no tick takes it for a change by hand.
+    pub fn remember_config(&self, dept: &Dept, config: &DirectorConfig, now: Time) -> Result<()> {
+        if !self.has_wake() {
+            return Ok(());
+        }
+        self.update_wake(now, |wake| {
+            if let Some(entry) = wake.departments.get_mut(dept.as_str()) {
+                entry.config = Some(seen_config(&Ok(config.clone())));
+            }
+        })
+    }
+
     /// Reads what stands outside the departments.
     pub fn outer(&self) -> Result<Outer> {
         Ok(Outer { accepted: self.accepted_digests()?, portfolio: self.portfolio()? })
@@ -150,9 +137,19 @@ impl Org {
         look(&self.own, "", &ORG_LOOKED_AT, pulse)
     }
 
-    /// The stamp of a department: eleven stats, and nothing opened.
+    /// The stamp of a department: ten stats, and nothing opened.
     pub fn look_at(&self, dept: &Dept, pulse: &Pulse) -> Result<Looked> {
         look(&self.root, &folder_name(dept), &LOOKED_AT, pulse)
+    }
+
+    /// The stamp of a full look: over every file of every part. 0 where something is as young as the look.
+    pub fn look_at_files(&self, dept: &Dept, pulse: &Pulse) -> Result<u64> {
+        let Some(department) = self.department(dept)? else { return Ok(0) };
+        let mut files = Files::default();
+        for part in Part::ALL {
+            files.add(&department.stat_part(part, pulse)?);
+        }
+        files.stamp(&department, pulse)
     }
 }
 
@@ -191,17 +188,64 @@ fn mix(stamp: u64, number: u64) -> u64 {
     mixed ^ (mixed >> 29)
 }
 
-fn digest_stat(stat: Option<&Stat>) -> String {
-    let text = |stat: &Stat| format!("{} {}.{}", stat.size, stat.modified_s, stat.modified_ns);
-    stat.map_or_else(|| "gone".to_string(), text)
+fn digest_size(stat: Option<&Stat>) -> String {
+    stat.map_or_else(|| "gone".to_string(), |stat| format!("{} bytes", stat.size))
+}
+
+/// The stats of a part, of the folder and of every file in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartStat {
+    stamp: u64,
+    /// Something is as young as the look itself.
+    pub racy: bool,
+}
+
+impl PartStat {
+    /// As a text to compare.
+    pub fn text(&self) -> String {
+        format!("{:016x}", self.stamp)
+    }
+
+    fn take(&mut self, stat: Option<&Stat>, pulse: &Pulse) {
+        self.stamp = stat.map_or_else(|| mix(self.stamp, 1), |stat| mix_stat(self.stamp, stat));
+        self.racy |= stat.is_some_and(|stat| (stat.changed_s, stat.changed_ns) >= pulse.began);
+    }
+}
+
+/// The stamp of a full look, while it is put together from the parts.
+#[derive(Debug, Default)]
+pub struct Files(PartStat);
+
+impl Files {
+    pub fn add(&mut self, part: &PartStat) {
+        self.0.stamp = mix(self.0.stamp, part.stamp);
+        self.0.racy |= part.racy;
+    }
+
+    /// With the folder of daily memory, which may make consolidation due. A number that JSON keeps exactly; 0 where
+    /// something is as young as the look.
+    pub fn stamp(mut self, department: &Department, pulse: &Pulse) -> Result<u64> {
+        self.0.take(department.dir.stat("memory")?.as_ref(), pulse);
+        Ok(if self.0.racy { 0 } else { (self.0.stamp >> 11) | 1 })
+    }
 }
 
 impl Department {
-    /// The stat of one part, as a text to compare; and whether it is as young as the look itself.
-    pub fn stat_part(&self, part: Part, pulse: &Pulse) -> Result<(String, bool)> {
-        let Some(path) = part.path() else { return Ok(Default::default()) };
-        let Some(stat) = self.dir.stat(path)? else { return Ok(("none".to_string(), false)) };
-        Ok((format!("{:016x}", mix_stat(0, &stat)), (stat.changed_s, stat.changed_ns) >= pulse.began))
+    /// The stats of one part: of a folder, also of what is in it, since a file changed in place moves no folder.
+    pub fn stat_part(&self, part: Part, pulse: &Pulse) -> Result<PartStat> {
+        let mut found = PartStat::default();
+        let Some(path) = part.path() else { return Ok(found) };
+        let stat = self.dir.stat(path)?;
+        found.take(stat.as_ref(), pulse);
+        let is_folder = stat.is_some_and(|stat| stat.kind == EntryKind::Folder);
+        let Some(folder) = is_folder.then(|| self.dir.find(path)).transpose()?.flatten() else {
+            return Ok(found);
+        };
+        for entry in folder.list()? {
+            found.stamp = entry.name.bytes().fold(found.stamp, |stamp, byte| mix(stamp, u64::from(byte)));
+            found.take(folder.stat(&entry.name)?.as_ref(), pulse);
+        }
+        Ok(found)
     }
 
     /// Every file of every part, with a digest of what it holds.
@@ -229,7 +273,7 @@ impl Department {
                 for entry in entries {
                     let name = format!("{path}/{}", entry.name);
                     let digest = match entry.kind {
-                        EntryKind::File if many => digest_stat(folder.stat(&entry.name)?.as_ref()),
+                        EntryKind::File if many => digest_size(folder.stat(&entry.name)?.as_ref()),
                         EntryKind::File => self.digest_file(&name),
                         other => format!("{other:?}"),
                     };
@@ -250,7 +294,7 @@ impl Department {
             Ok(Some((bytes, _))) => hex(&Sha256::digest(&bytes)[..8]),
             Ok(None) => "gone".to_string(),
             Err(error) => match self.dir.stat(path) {
-                Ok(Some(stat)) => digest_stat(Some(&stat)),
+                Ok(Some(stat)) => digest_size(Some(&stat)),
                 _ => error.fault.to_string(),
             },
         }
@@ -272,27 +316,6 @@ impl Department {
             .map_or(Ok(Vec::new()), |journal| journal.list())?
             .iter()
             .any(|entry| entry.kind == EntryKind::File))
-    }
-
-    /// Adds a receipt to `.harness/receipts.jsonl`. It can be done without: nothing is synced.
-    pub fn append_receipt(&self, receipt: &Receipt) -> Result<()> {
-        let line = json!({"schema": 1, "at": receipt.at, "code": receipt.code, "why": receipt.why});
-        self.own()?.append_lazily(RECEIPTS, &format!("{line}\n"))
-    }
-
-    /// The same, where none that is remembered says the same.
-    pub fn append_receipt_once(&self, receipt: &Receipt) -> Result<()> {
-        match self.receipts(REMEMBERED)?.iter().any(|before| before.is_like(receipt)) {
-            true => Ok(()),
-            false => self.append_receipt(receipt),
-        }
-    }
-
-    /// The end of the receipts, oldest first.
-    pub fn receipts(&self, most: u64) -> Result<Vec<Receipt>> {
-        let Some(own) = self.dir.find(".harness")? else { return Ok(Vec::new()) };
-        let text = super::tail::read_tail(&own, RECEIPTS, most)?.text;
-        Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
     }
 }
 

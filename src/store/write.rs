@@ -201,6 +201,17 @@ impl Dir {
         Ok((to_stat(&before), to_stat(&after)))
     }
 
+    /// Overwrites pieces of a file that is there, each at its place. No sync, and no count as an operation.
+    pub fn write_at(&self, name: &str, pieces: &[(u64, String)]) -> Result<()> {
+        let failed = |error: rustix::io::Errno| StoreError::io(self.join(name), "write", error);
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.fd(), name, flags, rustix::fs::Mode::empty()).map_err(failed)?;
+        for (place, text) in pieces {
+            rustix::io::pwrite(&file, text.as_bytes(), *place).map_err(failed)?;
+        }
+        Ok(())
+    }
+
     fn open_to_touch(&self, name: &str, how: OFlags) -> Result<std::os::fd::OwnedFd> {
         let flags =
             OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | how;
@@ -272,6 +283,12 @@ impl Dir {
     pub fn move_over_unsynced(&self, name: &str, to: &Dir) -> Result<()> {
         let moved = self.disk().rename_over((self.fd(), name), (to.fd(), name));
         moved.map_err(|error| StoreError::io(self.join(name), "move", error))
+    }
+
+    /// Gives a log that can be done without another name, over whatever has it. No sync, and no count as an operation.
+    pub fn rename_lazily(&self, name: &str, new_name: &str) -> Result<()> {
+        let renamed = rustix::fs::renameat(self.fd(), name, self.fd(), new_name);
+        renamed.map_err(|error| StoreError::io(self.join(name), "rename", error))
     }
 
     /// Removes a file whose return after a power loss would do no harm.

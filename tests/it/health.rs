@@ -347,6 +347,18 @@ fn what_waits_or_is_scheduled_moves() {
         stalled().file("org-rd/questions/q-1.md", "---\nid: q-1\nstatus: pending\n---\n"),
         "q-1 waits for you",
     );
+    // A due date brings up its own task and no other, and only where ticks run the department.
+    let due = TASK.replace("created:", "due: 2027-01-01T00:00:00Z\ncreated:");
+    let due = due.replace("status: in_progress", "status: inbox\npriority: low");
+    let other = looping().file("org-rd/tasks/t-20261118-000000-bbbbbb.md", &due.replace("aaaaaa", "bbbbbb"));
+    moves(other.clone(), "t-20261118-000000-bbbbbb is due at 2027-01-01T00:00:00Z");
+    let id = "d-20261118-000000-dddddd";
+    let directive = format!(
+        "---\nschema: 1\nid: {id}\ntitle: A digest\nstatus: open\ncreated: 2026-11-18T00:00:00Z\n---\nDo it.\n"
+    );
+    let both = other.file(&format!(".harness/directives/{id}.md"), &directive);
+    let (result, what) = check(&both, "stalled");
+    assert!(result == "failed" && what.contains(id) && !what.contains("bbbbbb"), "{what}");
     // Consolidating memory is due some day too, and moves no work.
     let next = r#"{"schema": 1, "departments": {"rd": {"next_at": "2026-11-18T01:00:00Z"}}}"#;
     expect(&stalled().file(".harness/wake.json", next), "stalled", "failed", "");

@@ -50,6 +50,7 @@ mod injection;
 mod judged_again;
 mod limits;
 mod load;
+mod looks;
 mod loops;
 mod man;
 mod memory;
