@@ -6,8 +6,10 @@ use crate::domain::digest::sha256;
 use crate::domain::id::{Dept, IdKind, is_id, new_id};
 use crate::domain::message::{Draft, Provenance, render_message};
 use crate::domain::text::one_line;
+use crate::domain::time::Time;
+use crate::domain::wake::Receipt;
 use crate::error::{CommandError, Kind};
-use crate::store::events::{PER_HOUR, Taken, WINDOW_S};
+use crate::store::events::{PER_HOUR, Storm, Taken, WINDOW_S};
 use crate::store::org::{Department, Org};
 use crate::ui::Answer;
 use serde_json::{Value, json};
@@ -15,8 +17,8 @@ use serde_json::{Value, json};
 /// Tell departments that something happened
 ///
 /// The event arrives as a message from harness and makes the department due at once. For hooks and scripts: the same
-/// type with the same text within a minute is one event, and a department gets 30 of them an hour at the most. What
-/// --body holds counts as external text.
+/// type with the same text within a minute is one event, and a department gets 30 of them an hour at the most: what comes
+/// beyond is refused, and a receipt of the department counts it. What --body holds counts as external text.
 ///
 /// Examples:
 ///   harness event emit deploy-finished --to technology
@@ -66,39 +68,36 @@ pub fn run(args: &EventArgs, app: &App<'_>) -> Result<Answer> {
     let departments =
         names.iter().map(|name| app.department(&org, name)).collect::<Result<Vec<Department>>>()?;
     let body = args.body.as_deref().map(read_body).transpose()?;
-    let (mut rows, mut text, mut storms) = (Vec::new(), String::new(), Vec::new());
+    let (mut rows, mut text, mut faults) = (Vec::new(), String::new(), Vec::new());
     for department in &departments {
         let draft = draft(app, args, department, body.as_deref());
         if args.dry_run {
             text.push_str(&render_message(&draft));
             continue;
         }
-        let taken = deliver(app, &org, department, args, &draft)?;
-        let id = match &taken {
-            Taken::New => draft.id.clone(),
-            Taken::Again(id) => id.clone(),
-            Taken::Storm(_) => {
-                storms.push(department.dept.to_string());
-                continue;
+        match deliver(app, &org, department, args, &draft) {
+            Ok((id, taken)) => {
+                text.push_str(&format!("{id}\n"));
+                rows.push(
+                    json!({"dept": department.dept, "id": id, "collapsed": matches!(taken, Taken::Again(_))}),
+                );
             }
-        };
-        text.push_str(&format!("{id}\n"));
-        rows.push(to_json(department, &id, &taken));
+            Err(error) => faults.push((department, error)),
+        }
     }
-    if !storms.is_empty() {
-        let error = CommandError::refused(format!(
-            "{} had {PER_HOUR} events within the hour, which is the most: `{}` was not delivered there",
-            storms.join(", "),
-            args.event
-        ));
-        return Err(error.code("event_storm").hint("emit less often, or send one message that says it all"));
+    let mut data = json!({"event": args.event, "delivered": rows, "dry_run": args.dry_run});
+    if rows.is_empty() && !faults.is_empty() {
+        return Err(faults.remove(0).1);
     }
-    let data = json!({"event": args.event, "delivered": rows, "dry_run": args.dry_run});
-    Ok(Answer::new("harness.event/1", data, text))
-}
-
-fn to_json(department: &Department, id: &str, taken: &Taken) -> Value {
-    json!({"dept": department.dept, "id": id, "collapsed": matches!(taken, Taken::Again(_))})
+    // Whoever has it must be told, also where another department couldn't get it.
+    let exit = faults.iter().map(|(_, error)| error.kind.exit()).max().unwrap_or(0);
+    let (mut warnings, mut refused) = (Vec::new(), Vec::new());
+    for (department, error) in &faults {
+        warnings.push(format!("not delivered to {}: {}", department.dept, error.cause));
+        refused.push(json!({"dept": department.dept, "why": error.cause.to_string()}));
+    }
+    data["not_delivered"] = Value::from(refused);
+    Ok(Answer::new("harness.event/1", data, text).warnings(warnings).exit(exit))
 }
 
 fn deliver(
@@ -107,21 +106,48 @@ fn deliver(
     department: &Department,
     args: &EmitArgs,
     draft: &Draft,
-) -> Result<Taken> {
+) -> Result<(String, Taken)> {
     let (dept, now) = (&department.dept, app.ctx.now());
     let alike = format!("{} {}", args.event, sha256(draft.body.as_bytes()));
     let taken = org.take_event(dept, &alike, &draft.id, now)?;
-    match &taken {
-        Taken::New => {
+    let id = match &taken {
+        Taken::New(over) => {
+            if let Some(storm) = over {
+                tell_of_storm(department, storm, now)?;
+            }
             app.audit(org, "event", &format!("{} to {dept} as {}", args.event, draft.id))?;
             department.deliver(&draft.id, &render_message(draft))?;
+            draft.id.clone()
         }
         Taken::Again(id) => {
             app.ui.notice(&format!("{dept}: the same event came less than {WINDOW_S} s ago, as {id}"));
+            id.clone()
         }
-        Taken::Storm(_) => {}
-    }
-    Ok(taken)
+        Taken::Storm(storm) => {
+            // A storm must not fill the receipts either: its first one, and then every tenfold.
+            if storm.refused.checked_ilog10().is_some_and(|power| 10u64.pow(power) == storm.refused) {
+                tell_of_storm(department, storm, now)?;
+            }
+            let error = CommandError::refused(format!(
+                "{dept} had {PER_HOUR} events within the hour, which is the most: `{}` was not delivered there, \
+                 as {} since {}",
+                args.event, storm.refused, storm.from
+            ));
+            return Err(error
+                .code("event_storm")
+                .hint("emit less often, or send one message that says it all"));
+        }
+    };
+    Ok((id, taken))
+}
+
+/// What was not delivered leaves a trace where one looks for it: `harness why`.
+fn tell_of_storm(department: &Department, storm: &Storm, now: Time) -> Result<()> {
+    let Storm { from, to, refused, .. } = storm;
+    let why =
+        format!("{refused} events from {from} to {to} were not delivered: {PER_HOUR} an hour are the most");
+    let receipt = Receipt { from: Some(from.clone()), ..Receipt::new(now, "event_storm", why) };
+    Ok(department.append_receipt(&receipt)?)
 }
 
 fn draft(app: &App<'_>, args: &EmitArgs, department: &Department, body: Option<&str>) -> Draft {

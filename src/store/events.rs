@@ -19,6 +19,19 @@ struct Events {
     schema: u64,
     #[serde(default)]
     events: Vec<Emitted>,
+    /// Storms that go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    storms: Vec<Storm>,
+}
+
+/// Events that were not delivered to a department, because too many came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storm {
+    dept: String,
+    /// The first one of them, and the last.
+    pub from: String,
+    pub to: String,
+    pub refused: u64,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -33,11 +46,38 @@ struct Emitted {
 /// Whether an event is to be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    New,
+    /// With the storm that it ends, where there was one.
+    New(Option<Storm>),
     /// It is the same as one just delivered, by this id.
     Again(String),
     /// So many came within the hour that this one is not delivered.
-    Storm(usize),
+    Storm(Storm),
+}
+
+impl Events {
+    /// Counts one that is not delivered.
+    fn refuse(&mut self, dept: &Dept, now: Time) -> Storm {
+        let at = render_rfc3339(now);
+        let place = self.storms.iter().position(|storm| storm.dept == dept.as_str());
+        let place = place.unwrap_or_else(|| {
+            self.storms.push(Storm {
+                dept: dept.to_string(),
+                from: at.clone(),
+                to: String::new(),
+                refused: 0,
+            });
+            self.storms.len() - 1
+        });
+        let storm = &mut self.storms[place];
+        (storm.to, storm.refused) = (at, storm.refused + 1);
+        storm.clone()
+    }
+
+    /// The storm that is over, now that one is delivered again.
+    fn calm(&mut self, dept: &Dept) -> Option<Storm> {
+        let place = self.storms.iter().position(|storm| storm.dept == dept.as_str())?;
+        Some(self.storms.remove(place))
+    }
 }
 
 impl Org {
@@ -54,15 +94,17 @@ impl Org {
         if let Some(again) = here().find(|event| event.alike == alike && age(event) < WINDOW_S) {
             return Ok(Taken::Again(again.id.clone()));
         }
-        let count = here().count();
-        if count >= PER_HOUR {
-            return Ok(Taken::Storm(count));
+        log.schema = 1;
+        if here().count() >= PER_HOUR {
+            let storm = log.refuse(dept, now);
+            write_json(&self.own, NAME, &log)?;
+            return Ok(Taken::Storm(storm));
         }
+        let over = log.calm(dept);
         let (dept, alike, at, id) =
             (dept.to_string(), alike.to_string(), render_rfc3339(now), id.to_string());
         log.events.push(Emitted { dept, alike, at, id });
-        log.schema = 1;
         write_json(&self.own, NAME, &log)?;
-        Ok(Taken::New)
+        Ok(Taken::New(over))
     }
 }

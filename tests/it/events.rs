@@ -46,7 +46,19 @@ fn a_storm_is_capped() {
     let run = sandbox.run(["event", "emit", "push-30", "--to", "business"]).status(3);
     let sandbox = run.stderr("error: business had 30 events within the hour[..]\nhint: [..]\n").then();
     assert_eq!(sandbox.tree("org-business/inbox").lines().count(), 30);
-    emit(&sandbox.now("2026-11-18T01:42:01Z"), "push-31");
+    for number in 31..35 {
+        let event = format!("push-{number}");
+        sandbox.clone().run(["event", "emit", &event, "--to", "business"]).status(3).any_stderr();
+    }
+    // Whoever can have it gets it, and its id is told.
+    let run = sandbox.run(["event", "emit", "push-35", "--to", "business", "--to", "rd"]).status(3);
+    let sandbox = run.stdout("m-[..]\n").stderr("warning: not delivered to business: [..]\n").then();
+    assert_eq!(sandbox.tree("org-rd/inbox").lines().count(), 1);
+    // One receipt for the first, and one with the count when it is over.
+    emit(&sandbox.clone().now("2026-11-18T01:42:01Z"), "push-36");
+    let receipts = sandbox.read("org-business/.harness/receipts.jsonl");
+    let told: Vec<&str> = receipts.lines().filter(|line| line.contains("event_storm")).collect();
+    assert!(told.len() == 2 && told[0].contains("\"1 events") && told[1].contains("\"6 events"), "{told:?}");
 }
 
 #[test]
