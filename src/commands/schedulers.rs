@@ -6,6 +6,8 @@ use crate::domain::text::one_line;
 use crate::domain::time::{Time, render_rfc3339};
 use crate::domain::wake::Entry;
 use crate::domain::wake::check::due_at;
+use crate::store::charters::Standing;
+use crate::store::org::{Department, Org};
 use crate::ui::Answer;
 use crate::ui::table::render_table;
 use serde_json::{Value, json};
@@ -13,7 +15,8 @@ use serde_json::{Value, json};
 /// List how departments are run by themselves, and when each is due
 ///
 /// secondsRemaining is how long until the department's interval has passed since its last run; 0 means that the next
-/// tick looks whether there is something to do. New mail doesn't wait for it.
+/// tick looks whether there is something to do. New mail doesn't wait for it. Where nothing would run however long one
+/// waits (autoLoop is off, the gate is closed, it is paused, blocked or not accepted) it is null, and `closed` says why.
 ///
 /// Examples:
 ///   harness schedulers
@@ -43,23 +46,41 @@ pub fn run(_args: &SchedulersArgs, app: &App<'_>) -> Result<Answer> {
                 continue;
             }
         };
-        let remaining = remaining(&config, &entry, now);
+        let closed = what_closes(&org, &department, &config)?;
+        let due = due_at(None, entry.settled.as_ref(), &config, now);
+        let remaining = closed.is_none().then(|| (due - now).num_seconds().max(0));
         rows.push(vec![
             dept.to_string(),
             if config.auto_loop { "on" } else { "off" }.to_string(),
             format!("{} s", config.auto_interval_seconds),
             remaining.map_or_else(|| "-".to_string(), |seconds| format!("{seconds} s")),
-            shown(&entry),
+            closed.clone().filter(|_| config.auto_loop).unwrap_or_else(|| shown(&entry)),
         ]);
-        data.push(to_json(dept.as_str(), &config, &entry, remaining, now));
+        let mut row = to_json(dept.as_str(), &config, &entry, remaining, now);
+        row["closed"] = json!(closed);
+        data.push(row);
     }
     let text = render_table(&["DEPARTMENT", "AUTO", "EVERY", "REMAINING", "LAST"], &rows, app.ui.width());
     Ok(Answer::new("harness.schedulers/1", json!({"schedulers": data}), text))
 }
 
-fn remaining(config: &DirectorConfig, entry: &Entry, now: Time) -> Option<i64> {
-    let due = due_at(None, entry.settled.as_ref(), config, now);
-    config.auto_loop.then(|| (due - now).num_seconds().max(0))
+/// Why nothing would run however long one waits.
+fn what_closes(org: &Org, department: &Department, config: &DirectorConfig) -> Result<Option<String>> {
+    if !config.auto_loop {
+        return Ok(Some("autoLoop is off".to_string()));
+    }
+    let gate = org.gate();
+    if !gate.is_open() {
+        return Ok(Some(format!("the gate is {}: {}", gate.words(), gate.reason)));
+    }
+    if let Some(paused) = department.paused()? {
+        return Ok(Some(format!("paused by {}: {}", paused.by, paused.reason)));
+    }
+    if let Some(blocked) = department.blocked()? {
+        return Ok(Some(format!("blocked: {}", blocked.reason)));
+    }
+    let accepted = matches!(org.standing(department)?, Standing::Accepted);
+    Ok((!accepted).then(|| "it is not accepted as it is".to_string()))
 }
 
 fn shown(entry: &Entry) -> String {

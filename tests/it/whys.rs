@@ -95,4 +95,16 @@ fn schedulers_count_down() {
     assert_eq!(row("2026-11-18T01:02:00Z")[1]["secondsRemaining"], Value::Null);
     check(&sandbox, "2026-11-18T01:01:00Z", "nothing_new");
     assert_eq!(row("2026-11-18T01:11:00Z")[0]["calls_saved"], 10);
+    assert_eq!(row("2026-11-18T01:02:00Z")[1]["closed"], "autoLoop is off");
+    // Nothing is counted down to where nothing would run.
+    sandbox.clone().run(["pause", "business", "--why", "holiday"]).any_stdout();
+    let paused = row("2026-11-18T01:02:00Z")[0].clone();
+    assert_eq!(
+        (&paused["secondsRemaining"], &paused["closed"]),
+        (&Value::Null, &"paused by user: holiday".into())
+    );
+    sandbox.clone().run(["gate", "disable", "--why", "night"]).any_stdout();
+    let closed = row("2026-11-18T01:02:00Z")[0].clone();
+    assert_eq!((&closed["secondsRemaining"], &closed["due_at"]), (&Value::Null, &Value::Null));
+    assert_eq!(closed["closed"], "the gate is disabled (closed): night");
 }
