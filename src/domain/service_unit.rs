@@ -149,8 +149,8 @@ pub fn log_path(root: &str, dept: &Dept) -> String {
 }
 
 /// The folders whose change starts a pulse at once.
-fn watched(root: &str, dept: &Dept) -> [String; 3] {
-    ["inbox", "approvals", "questions"].map(|folder| format!("{root}/org-{dept}/{folder}"))
+fn watched(root: &str, dept: &Dept) -> [String; 4] {
+    ["inbox", "approvals", "questions", "escalations"].map(|folder| format!("{root}/org-{dept}/{folder}"))
 }
 
 /// Every file that these departments need.

@@ -78,6 +78,43 @@ pub fn run_siblings(
     }
 }
 
+/// Siblings that nobody waits for: whoever started them goes on, and asks now and then which have ended.
+#[derive(Debug, Default)]
+pub struct Crowd {
+    running: Vec<Child>,
+}
+
+impl Crowd {
+    pub fn start(&mut self, program: &Path, sibling: &Sibling) -> std::io::Result<()> {
+        self.running.push(start(program, sibling)?);
+        Ok(())
+    }
+
+    pub fn count(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Takes leave of those that have ended; whether there was one.
+    pub fn reap(&mut self) -> bool {
+        let before = self.count();
+        self.running.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        self.count() < before
+    }
+
+    /// Waits until the last one has ended, and hands on whatever is asked meanwhile.
+    pub fn wait(&mut self, asked: &dyn Fn() -> Option<Stop>) {
+        let mut told = None;
+        while self.count() > 0 {
+            if let Some(stop) = asked().filter(|stop| told != Some(*stop)) {
+                told = Some(stop);
+                self.running.iter().for_each(tell);
+            }
+            self.reap();
+            thread::sleep(BEAT);
+        }
+    }
+}
+
 fn start(program: &Path, sibling: &Sibling) -> std::io::Result<Child> {
     let mut command = Command::new(program);
     command.args(&sibling.args).envs(sibling.env.iter().map(|(name, value)| (name, value)));
@@ -113,6 +150,21 @@ mod tests {
         assert_eq!(ends, [SiblingEnd::Exited(Some(0)), SiblingEnd::NotStarted]);
         let none = run_siblings(Path::new("/bin/sh"), &siblings, 0, Duration::from_secs(9), &|| None);
         assert_eq!(none, [SiblingEnd::NotStarted, SiblingEnd::NotStarted]);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_crowd_until_the_end() {
+        let mut crowd = Crowd::default();
+        crowd.start(Path::new("/bin/sh"), &shell("trap 'exit 5' TERM; sleep 30 & wait")).unwrap();
+        crowd.start(Path::new("/bin/sh"), &shell("exit 0")).unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !crowd.reap() && Instant::now() < until {
+            thread::sleep(BEAT);
+        }
+        assert_eq!(crowd.count(), 1);
+        let began = Instant::now();
+        crowd.wait(&|| (began.elapsed() > Duration::from_millis(100)).then_some(Stop::Cleanly));
+        assert!(crowd.count() == 0 && began.elapsed() < Duration::from_secs(20));
     }
 
     #[test]
