@@ -203,7 +203,7 @@ fn thread(args: &ThreadArgs, app: &App<'_>) -> Result<Answer> {
         }
     }
     // Within a second, an answer comes after what it answers.
-    messages.sort_by(|a, b| (a.created, a.hops, &a.id).cmp(&(b.created, b.hops, &b.id)));
+    messages.sort_by_key(|a| (a.created.timestamp(), a.hops, a.created, a.id.clone()));
     let rows: Vec<Vec<String>> = messages
         .iter()
         .map(|message| {

@@ -6,7 +6,7 @@
 use super::allowance::{Allowance, render_usd};
 use super::front_matter::{FrontMatter, parse_front_matter};
 use super::id::Dept;
-use super::message::{BODY_MAX, Draft, Provenance, render_message};
+use super::message::{BODY_MAX, Draft, Provenance, render_message, set_created, within_second};
 use super::priority::Priority;
 use super::text::one_line;
 use super::time::{Time, parse_rfc3339, parse_since, render_rfc3339};
@@ -108,7 +108,7 @@ pub fn render_directive(new: &NewDirective) -> String {
         front.set_text("deadline", deadline);
     }
     front.set_text("message", &new.message);
-    front.set_text("created", render_rfc3339(new.created));
+    set_created(&mut front, new.created);
     let newline = if new.body.is_empty() || new.body.ends_with('\n') { "" } else { "\n" };
     front.render(&format!("{}{newline}", new.body))
 }
@@ -188,6 +188,11 @@ impl Directive {
         Some((self.front.text("status_at")?, self.front.text("status_why")?))
     }
 
+    /// When it was given, closer than to the second: what was given later in the same second comes later.
+    pub fn given(&self) -> Time {
+        within_second(&self.front, self.created)
+    }
+
     /// The message by which it arrives at business: the same bytes however often it is made.
     pub fn to_message(&self, to: &Dept) -> String {
         let mut terms = format!("Priority: {}.", self.priority);
@@ -218,7 +223,7 @@ impl Directive {
             hops: 0,
             provenance: Provenance::Human,
             vouched: None,
-            created: self.created,
+            created: self.given(),
         })
     }
 }

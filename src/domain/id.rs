@@ -72,6 +72,18 @@ pub fn is_id(text: &str) -> bool {
         && !text.contains("..")
 }
 
+/// The endings of what editors, downloads and careful writers put beside a file, and of what they save it from.
+const LEFTOVERS: [&str; 11] =
+    ["~", ".bak", ".tmp", ".temp", ".swp", ".swo", ".swx", ".orig", ".rej", ".part", ".crdownload"];
+
+/// Whether a file by its name is another program's copy or working file, and never something to read: one that is
+/// hidden, `note.md~`, `#note.md#`, `~$note.md`, `note.md.bak`, `note.md.tmp`.
+pub fn is_leftover(name: &str) -> bool {
+    let autosave = name.len() > 1 && name.starts_with('#') && name.ends_with('#');
+    let lower = name.to_ascii_lowercase();
+    name.starts_with(['.', '~']) || autosave || LEFTOVERS.iter().any(|ending| lower.ends_with(ending))
+}
+
 /// Whether an id was made by [`new_id`]: such a one never comes twice.
 pub fn is_made_id(text: &str) -> bool {
     let digits = |part: &str, length: usize| part.len() == length && part.bytes().all(|b| b.is_ascii_digit());
@@ -186,6 +198,28 @@ mod tests {
         }
         for bad in ["", ".x", "../x", "a/b", "a b", "a..b", "-x", "é", &"a".repeat(97)] {
             assert!(!is_id(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn copies_of_other_programs_are_told_by_their_names() {
+        for left in [
+            ".x.md",
+            ".note.md.swp",
+            ".DS_Store",
+            ".#note.md",
+            "note.md~",
+            "~$note.md",
+            "#note.md#",
+            "note.bak",
+            "note.md.BAK",
+            "note.tmp",
+            "note.md.part",
+        ] {
+            assert!(is_leftover(left), "{left}");
+        }
+        for kept in ["note.md", "note", "#1.md", "a#", "bak", "tmp.md", "m-20261118-004201-7f3k2q.md", "#"] {
+            assert!(!is_leftover(kept), "{kept}");
         }
     }
 

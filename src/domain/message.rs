@@ -9,6 +9,7 @@ use super::front_matter::{FrontMatter, FrontMatterFault, Value, parse_front_matt
 use super::id::{Dept, is_id};
 use super::task::Task;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
+use chrono::TimeDelta;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -232,7 +233,7 @@ pub fn render_message(draft: &Draft) -> String {
     if let Some(approval) = &draft.vouched {
         front.set_text("vouched", approval);
     }
-    front.set_text("created", render_rfc3339(draft.created));
+    set_created(&mut front, draft.created);
     front.set_text("status", Status::Pending.name());
     let newline = if draft.body.is_empty() || draft.body.ends_with('\n') { "" } else { "\n" };
     front.render(&format!("{}{newline}", draft.body))
@@ -259,7 +260,7 @@ pub fn parse_message(text: &str, found: &Found<'_>) -> Result<Message, MessageFa
     };
     let created = match front.text("created") {
         None => found.modified,
-        Some(text) => parse_rfc3339(text).ok_or_else(|| unknown("created", text))?,
+        Some(text) => within_second(&front, parse_rfc3339(text).ok_or_else(|| unknown("created", text))?),
     };
     let hops = match front.text("hops") {
         None => 0,
@@ -296,6 +297,27 @@ pub fn parse_message(text: &str, found: &Found<'_>) -> Result<Message, MessageFa
     };
     message.check_receipts()?;
     Ok(message)
+}
+
+/// The key that says how many microseconds after `created` something was made. What was sent within one second keeps
+/// its order by it.
+const WITHIN_SECOND: &str = "created_us";
+
+/// Writes down when something was made: to the second for people, and what is left of it beside that.
+pub fn set_created(front: &mut FrontMatter, at: Time) {
+    front.set_text("created", render_rfc3339(at));
+    let micros = at.timestamp_subsec_micros();
+    if micros > 0 {
+        front.set_number(WITHIN_SECOND, micros);
+    }
+}
+
+/// A moment of whole seconds with its microseconds, where the front matter says so. What else stands there counts for
+/// nothing: it only puts in order.
+pub fn within_second(front: &FrontMatter, at: Time) -> Time {
+    let micros = front.text(WITHIN_SECOND).and_then(|text| text.parse::<u32>().ok());
+    let micros = micros.filter(|micros| *micros < 1_000_000 && at.timestamp_subsec_nanos() == 0);
+    at + TimeDelta::microseconds(i64::from(micros.unwrap_or(0)))
 }
 
 fn check_schema(front: &FrontMatter) -> Result<(), MessageFault> {
@@ -413,6 +435,7 @@ impl Message {
             match value {
                 _ if front.get(key).is_some() => {}
                 Value::Text(number) if key == "hops" => front.set_number(key, number),
+                _ if key == "created" => set_created(&mut front, self.created),
                 value => front.set(key, value),
             }
         }
@@ -454,6 +477,11 @@ impl Message {
         }
         hash.update(self.body.as_bytes());
         super::digest::hex(&hash.finalize())
+    }
+
+    /// Whether it says that it is the human's. Nothing proves that.
+    pub fn claims_human(&self) -> bool {
+        self.from == "user" || self.provenance == Provenance::Human
     }
 
     pub fn amount_usd(&self) -> Option<f64> {

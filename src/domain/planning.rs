@@ -21,6 +21,7 @@ use super::role::Role;
 use super::text::one_line;
 use super::time::{Time, render_rfc3339, render_ts};
 use super::verdict::{Ruling, Verdict};
+use chrono::Timelike;
 use serde_json::{Map, json};
 
 /// What planning needs to know of the step.
@@ -128,6 +129,13 @@ impl Planning<'_> {
 
     fn id(&self, kind: IdKind, index: usize) -> String {
         derived_id(kind, self.facts.now, &action_id(self.facts.run, self.facts.step, index))
+    }
+
+    /// When what an action sends is made: a microsecond after that of the action before, in the second of the step.
+    fn moment(&self, index: usize) -> Time {
+        let now = self.facts.now;
+        let micros = now.timestamp_subsec_micros().saturating_add(u32::try_from(index).unwrap_or(u32::MAX));
+        now.with_nanosecond(micros.min(999_999) * 1_000).unwrap_or(now)
     }
 
     fn push(&mut self, index: usize, effect: Effect) {

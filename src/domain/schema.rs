@@ -92,6 +92,16 @@ fn shape(shape: Shape) -> Value {
     }
 }
 
+/// Whether what is wrong with a file is that a newer program wrote it: every reader says so in the same words.
+pub fn tells_newer(what: &str) -> bool {
+    let Some((found, known)) =
+        what.strip_prefix("its schema is ").and_then(|rest| rest.split_once(", and this program knows "))
+    else {
+        return false;
+    };
+    matches!((found.parse::<u64>(), known.parse::<u64>()), (Ok(found), Ok(known)) if found > known)
+}
+
 /// A message's front matter.
 pub fn message() -> Value {
     let text = || json!({"type": "string"});
@@ -115,6 +125,7 @@ pub fn message() -> Value {
             "hops": {"type": "integer", "minimum": 0},
             "provenance": {"enum": ["human", "department", "external"]},
             "created": time(),
+            "created_us": {"type": "integer", "minimum": 0, "maximum": 999_999},
             "status": {"enum": ["pending", "acknowledged", "actioned", "archived"]},
             "waits_for": text(),
         },
@@ -129,6 +140,31 @@ pub fn message() -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::tells_newer;
+
+    #[test]
+    fn readers_tell_a_newer_schema_in_the_same_words() {
+        use crate::domain::{charter, directive, goal, message, playbook};
+        let dept = crate::domain::id::Dept::parse("rd").unwrap();
+        let found = message::Found { id: "x", name: "x", modified: Default::default(), dept: "rd" };
+        let front = "---\nschema: 2\n---\n";
+        let said = [
+            charter::parse_charter("schema = 2", &dept).unwrap_err().to_string(),
+            directive::parse_directive(front, "d-1").unwrap_err(),
+            goal::parse_goal("schema = 2").unwrap_err(),
+            message::parse_message(front, &found).unwrap_err().to_string(),
+            playbook::parse_playbook("schema = 2").unwrap_err().to_string(),
+        ];
+        for what in said {
+            assert!(tells_newer(&what), "{what}");
+        }
+        for what in
+            ["its schema is 0, and this program knows 1", "its schema is x, and this program knows 1", ""]
+        {
+            assert!(!tells_newer(what), "{what}");
+        }
+    }
+
     /// `UPDATE_SCHEMAS=1 cargo test schemas_are_fresh` writes them anew.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test reads and writes the files it checks")]

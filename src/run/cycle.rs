@@ -20,6 +20,9 @@ use crate::store::runs::Active;
 
 pub use super::closing::{RunEnd, RunOutcome};
 
+/// How many files that were set aside are told one by one; the rest is counted.
+const SET_ASIDE_TOLD: usize = 20;
+
 /// What is to be run.
 #[derive(Clone, Debug)]
 pub enum Work {
@@ -255,12 +258,17 @@ impl Shop<'_> {
         for filed in &loaded.closed {
             self.department.put_away_closed(filed)?;
         }
-        for file in &loaded.unreadable {
+        for (index, file) in loaded.unreadable.iter().enumerate() {
             self.department.quarantine("inbox", &file.file, &file.why)?;
-            self.tell(&Event::Notice(&format!(
-                "inbox/{} was set aside in quarantine: {}",
-                file.file, file.why
-            )));
+            let what = format!("inbox/{} was set aside in quarantine: {}", file.file, file.why);
+            // Somebody may have dropped thousands; each has its reason in quarantine.
+            if index < SET_ASIDE_TOLD {
+                self.tell(&Event::Notice(&what));
+            }
+        }
+        let more = loaded.unreadable.len().saturating_sub(SET_ASIDE_TOLD);
+        if more > 0 {
+            self.tell(&Event::Notice(&format!("{more} more files of inbox/ were set aside in quarantine")));
         }
         Ok(loaded)
     }

@@ -6,7 +6,7 @@ use super::lock::lock;
 use super::org::{Department, Org};
 use crate::domain::charter::{Charter, check_prose, parse_charter};
 use crate::domain::digest::sha256;
-use crate::domain::id::Dept;
+use crate::domain::id::{Dept, is_leftover};
 use crate::domain::time::{Time, render_rfc3339};
 use crate::domain::verdict::Receiver;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,9 @@ impl Department {
             }
         }
         let Some(prompts) = self.dir.find("prompts")? else { return Ok(pinned) };
-        let entries = prompts.list()?;
+        let mut entries = prompts.list()?;
+        // An editor's copy is no part of any prompt: no template can include it.
+        entries.retain(|entry| !is_leftover(&entry.name));
         if entries.len() > PROMPTS_MAX {
             let what = format!("it holds {} files, and the most is {PROMPTS_MAX}", entries.len());
             return Err(StoreError::format(prompts.path(), what));

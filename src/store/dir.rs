@@ -8,6 +8,7 @@ use super::disk::Disk;
 use super::fault::{Fault, Result, StoreError};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::CString;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -195,7 +196,8 @@ impl Dir {
     pub fn stat(&self, name: &str) -> Result<Option<Stat>> {
         match rustix::fs::statat(self.fd(), name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(to_stat(&stat))),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            // No file has a name that is longer than names can be; a name with replacement characters may well be.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => Ok(None),
             Err(error) => Err(StoreError::io(self.path.join(name), "look at", error)),
         }
     }
@@ -225,13 +227,31 @@ impl Dir {
         Ok(hidden.collect())
     }
 
-    fn list_all(&self) -> Result<Vec<Listed>> {
+    /// The first name that is no UTF-8 and is shown like this.
+    pub(super) fn find_odd(&self, shown: &str) -> Result<Option<CString>> {
+        let failed = |error: Errno| StoreError::io(&self.path, "list", error);
+        for entry in self.entries()? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            if name.to_str().is_err() && name.to_string_lossy() == shown {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn entries(&self) -> Result<rustix::fs::Dir> {
         let failed = |error: Errno| StoreError::io(&self.path, "list", error);
         // Each listing opens the folder anew: the position in a folder is shared by every copy of its handle.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(self.fd(), ".", flags, Mode::empty()).map_err(failed)?;
+        rustix::fs::Dir::new(fd).map_err(failed)
+    }
+
+    fn list_all(&self) -> Result<Vec<Listed>> {
+        let failed = |error: Errno| StoreError::io(&self.path, "list", error);
         let mut entries = Vec::new();
-        for entry in rustix::fs::Dir::new(fd).map_err(failed)? {
+        for entry in self.entries()? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_bytes();
             let is_utf8 = std::str::from_utf8(name).is_ok();
@@ -280,8 +300,12 @@ impl Dir {
         };
         let failed = |error: Errno| StoreError::io(self.path.join(name), "make private", error);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(self.fd(), name, flags, Mode::empty()).map_err(failed)?;
-        rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode)).map_err(failed)
+        match rustix::fs::openat(self.fd(), name, flags, Mode::empty()) {
+            Ok(fd) => rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode)).map_err(failed),
+            // What can't even be read is nobody else's to read here: the folder is the owner's alone.
+            Err(Errno::ACCESS) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     /// Opens a regular file for reading; absent where it is missing.

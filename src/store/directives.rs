@@ -44,7 +44,7 @@ impl Org {
                 }
             }
         }
-        portfolio.directives.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+        portfolio.directives.sort_by(|a, b| (a.given(), &a.id).cmp(&(b.given(), &b.id)));
         portfolio.projects.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
         Ok(portfolio)
     }

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ffi::CStr;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -232,6 +233,12 @@ impl Disk {
                 other => Ok(other?),
             }
         })
+    }
+
+    /// The same for a name that is no UTF-8.
+    pub fn rename_odd(&self, from: (BorrowedFd<'_>, &CStr), to: (BorrowedFd<'_>, &str)) -> io::Result<()> {
+        let step = Step { to: Some(to), ..Step::new("rename-odd", from.0, to.1) };
+        self.perform(step, |_| Ok(rustix::fs::renameat(from.0, from.1, to.0, to.1)?))
     }
 
     pub fn rename_over(&self, from: (BorrowedFd<'_>, &str), to: (BorrowedFd<'_>, &str)) -> io::Result<()> {

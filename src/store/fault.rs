@@ -1,5 +1,6 @@
 //! Why something on disk could not be read or written: a kind to branch on, with the path and what was being done.
 
+use crate::domain::schema::tells_newer;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,11 @@ impl StoreError {
         StoreError::new(path, "read", Fault::Format(what.to_string()))
     }
 
+    /// Whether the disk failed, and not the one file that was read: what nobody may read is that file's own fault.
+    pub fn is_disk(&self) -> bool {
+        matches!(&self.fault, Fault::Io(error) if error.kind() != io::ErrorKind::PermissionDenied)
+    }
+
     /// What a person can do about it, where there is something.
     pub fn hint(&self) -> Option<String> {
         let path = self.path.display();
@@ -62,7 +68,9 @@ impl StoreError {
             Fault::WrongType(_) => Some(format!("put a plain file or folder in its place: `ls -ld {path}`")),
             Fault::TooLarge { .. } => Some(format!("make it shorter: `wc -c {path}`")),
             Fault::NotUtf8 => Some(format!("save it as UTF-8: `file {path}`")),
-            Fault::Format(_) => Some(format!("put it right, or move it away: {path}")),
+            Fault::Format(what) => {
+                newer_hint(what).or_else(|| Some(format!("put it right, or move it away: {path}")))
+            }
             Fault::Io(error) => match error.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     Some(format!("free some space: `df -h {path}`"))
@@ -78,6 +86,12 @@ impl StoreError {
             Fault::Conflict => None,
         }
     }
+}
+
+/// What helps against a file that a newer program wrote; none where that is not what is wrong with it.
+pub fn newer_hint(what: &str) -> Option<String> {
+    let version = env!("CARGO_PKG_VERSION");
+    tells_newer(what).then(|| format!("a newer harness wrote it: upgrade harness (this is {version})"))
 }
 
 impl fmt::Display for StoreError {

@@ -5,11 +5,16 @@
 
 use super::dir::{Dir, Entry};
 use super::fault::Result;
-use super::messages::{Filed, Mail, Place};
+use super::messages::{Filed, Mail, Place, list_mail};
 use super::names::{Namer, modified, stem};
 use super::org::Department;
-use crate::domain::id::made_at;
+use super::write::TEMPORARY;
+use crate::domain::id::{is_leftover, made_at};
 use crate::domain::time::Time;
+use chrono::SubsecRound;
+
+/// Hidden files that systems and repositories put into any folder.
+const EVERYWHERE: [&str; 6] = [".DS_Store", ".directory", ".gitignore", ".gitkeep", ".keep", ".localized"];
 
 impl Department {
     /// The open messages, oldest first, and what lies among them and is none.
@@ -20,11 +25,22 @@ impl Department {
     /// The oldest of the open messages: of so many files, with the rest only counted.
     pub fn inbox_oldest(&self, most: usize) -> Result<Mail> {
         let Some(dir) = self.dir.find("inbox")? else { return Ok(Mail::default()) };
-        let entries = dir.list()?;
+        let entries = list_mail(&dir)?;
         let beyond = entries.len().saturating_sub(most);
         let entries = if beyond == 0 { entries } else { oldest(&dir, entries, most)? };
         let mail = self.read_entries(&dir, Place::Inbox, entries)?;
         Ok(without_closed(Mail { beyond, ..mail }))
+    }
+
+    /// The names in the inbox that are never read, because other programs keep copies and working files by such names.
+    /// What every folder may hold, and what this program writes beside a file, is not among them.
+    pub fn left_in_inbox(&self) -> Result<Vec<String>> {
+        let Some(dir) = self.dir.find("inbox")? else { return Ok(Vec::new()) };
+        let mut names = dir.list_hidden()?;
+        names.retain(|name| !name.starts_with(TEMPORARY) && !EVERYWHERE.contains(&name.as_str()));
+        names.extend(dir.list()?.into_iter().map(|entry| entry.name).filter(|name| is_leftover(name)));
+        names.sort();
+        Ok(names)
     }
 
     /// Everything in the inbox; a closed message lies there for a moment before it is put away.
@@ -60,15 +76,27 @@ fn without_closed(mut mail: Mail) -> Mail {
     mail
 }
 
-/// The oldest entries, by the time in a made id or else by when the file was written; in the order of their names.
+/// The oldest entries, by the second in a made id or else in which the file was written; of one second, the files
+/// written first. In the order of their names.
 fn oldest(dir: &Dir, entries: Vec<Entry>, most: usize) -> Result<Vec<Entry>> {
+    let written = |name: &str| Ok(dir.stat(name)?.map(|stat| modified(&stat)).unwrap_or_default());
     let mut timed: Vec<(Time, Entry)> = Vec::with_capacity(entries.len());
     for entry in entries {
-        let written = || Ok(dir.stat(&entry.name)?.map(|stat| modified(&stat)).unwrap_or_default());
-        let at = made_at(stem(&entry.name)).map_or_else(written, Ok)?;
-        timed.push((at, entry));
+        let at = made_at(stem(&entry.name)).map_or_else(|| written(&entry.name), Ok)?;
+        timed.push((at.trunc_subsecs(0), entry));
     }
     timed.sort_by(|(a, left), (b, right)| (a, &left.name).cmp(&(b, &right.name)));
+    // Where the cut goes through a second, names tell nothing: only there is it worth looking at each file.
+    if let (Some(&(kept, _)), Some(&(left, _))) = (timed.get(most.wrapping_sub(1)), timed.get(most))
+        && kept == left
+    {
+        let from = timed.partition_point(|(at, _)| *at < kept);
+        let to = timed.partition_point(|(at, _)| *at <= kept);
+        for (at, entry) in &mut timed[from..to] {
+            *at = written(&entry.name)?;
+        }
+        timed[from..to].sort_by(|(a, left), (b, right)| (a, &left.name).cmp(&(b, &right.name)));
+    }
     timed.truncate(most);
     let mut entries: Vec<Entry> = timed.into_iter().map(|(_, entry)| entry).collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));

@@ -5,7 +5,7 @@
 use super::charters::{CHARTER_MAX, LoadedCharter};
 use super::fault::{Result, StoreError};
 use super::key::Key;
-use super::messages::{Filed, Mail, Unreadable};
+use super::messages::{Filed, Location, Mail, Unreadable};
 use super::org::Department;
 use super::tail::{Backwards, read_tail};
 use crate::domain::goal::parse_goal;
@@ -262,17 +262,23 @@ impl Department {
         }
     }
 
-    /// The last messages sent, and how many there are before them: ids sort by time, so only these are read.
+    /// The last messages sent, oldest first, and how many there are before them: ids sort by time, so only these are
+    /// read, with all that were sent in the same second as the first of them.
     fn recent_outbox(&self, most: usize) -> Result<(Vec<Filed>, usize)> {
-        let mut locations = self.locations(super::messages::Place::Outbox)?;
-        let keep = locations.split_off(locations.len().saturating_sub(most));
+        let locations = self.locations(super::messages::Place::Outbox)?;
+        let first = locations.len().saturating_sub(most);
+        let second = locations.get(first).and_then(|location| made_at(&location.id));
+        let same = |location: &&Location| second.is_some() && made_at(&location.id) == second;
+        let first_read = first - locations[..first].iter().rev().take_while(same).count();
         let mut sent = Vec::new();
-        for location in &keep {
+        for location in &locations[first_read..] {
             // One that can't be read is shown by `outbox`; a prompt goes without it.
             if let Ok(Some(filed)) = self.read_at(location) {
                 sent.push(filed);
             }
         }
-        Ok((sent, locations.len()))
+        sent.sort_by(|a, b| (a.message.created, &a.message.id).cmp(&(b.message.created, &b.message.id)));
+        sent.drain(..sent.len().saturating_sub(most));
+        Ok((sent, first))
     }
 }

@@ -9,6 +9,7 @@ use super::dir::{Dir, Entry, EntryKind, Text};
 use super::fault::{Fault, Result, StoreError};
 use super::names::{Namer, modified, stem};
 use super::org::Department;
+use crate::domain::id::is_leftover;
 use crate::domain::message::{Found, Message, Receipt, parse_message};
 use crate::domain::time::{Time, render_month};
 
@@ -77,6 +78,13 @@ pub struct Location {
     pub file: String,
 }
 
+/// What lies in a folder of messages, without the copies and working files of other programs.
+pub(super) fn list_mail(dir: &Dir) -> Result<Vec<Entry>> {
+    let mut entries = dir.list()?;
+    entries.retain(|entry| !is_leftover(&entry.name));
+    Ok(entries)
+}
+
 impl Department {
     /// What was sent and has not yet been put away, oldest first.
     pub fn outbox(&self) -> Result<Mail> {
@@ -87,7 +95,7 @@ impl Department {
     }
 
     pub(super) fn read_folder(&self, dir: &Dir, place: Place) -> Result<Mail> {
-        self.read_entries(dir, place, dir.list()?)
+        self.read_entries(dir, place, list_mail(dir)?)
     }
 
     pub(super) fn read_entries(&self, dir: &Dir, place: Place, entries: Vec<Entry>) -> Result<Mail> {
@@ -98,7 +106,7 @@ impl Department {
                 Ok(Some(message)) => mail.messages.push(Filed { message, file: entry.name }),
                 // It went between the listing and the reading: another process handled it.
                 Ok(None) => {}
-                Err(error) if matches!(error.fault, Fault::Io(_)) => return Err(error),
+                Err(error) if error.is_disk() => return Err(error),
                 Err(error) => {
                     mail.unreadable.push(Unreadable { file: entry.name, why: error.fault.to_string() })
                 }
@@ -148,7 +156,7 @@ impl Department {
                 continue;
             };
             let Some(month) = month.file_name().and_then(|name| name.to_str()) else { continue };
-            if entry.file_type().is_file() && !file.starts_with('.') {
+            if entry.file_type().is_file() && !is_leftover(file) {
                 let folder = format!("{}/{month}", place.folder());
                 locations.push(Location {
                     id: stem(file).to_string(),
@@ -172,7 +180,7 @@ impl Department {
     pub(super) fn locations_in(&self, dir: &Dir, place: Place) -> Result<Vec<Location>> {
         let mut namer = Namer::new(self, dir, place);
         let mut locations = Vec::new();
-        for entry in dir.list()?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
+        for entry in list_mail(dir)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
             let Some(stat) = dir.stat(&entry.name)? else { continue };
             let id = namer.id_of(&entry.name, &stat)?;
             locations.push(Location { id, place, folder: place.folder().to_string(), file: entry.name });
@@ -249,25 +257,5 @@ impl Department {
             }
         }
         Ok(())
-    }
-
-    /// Moves a file that can't be taken in to `.harness/quarantine/`, with its reason beside it.
-    pub fn quarantine(&self, folder: &str, file: &str, why: &str) -> Result<()> {
-        let Some(from) = self.dir.find(folder)? else { return Ok(()) };
-        if from.stat(file)?.is_none() {
-            return Ok(());
-        }
-        let to = self.dir.make(".harness/quarantine")?;
-        let mut name = file.to_string();
-        let mut count = 1;
-        // The same bytes under the same name are the file itself: a power loss may have left it in both places.
-        while to.stat(&name)?.is_some() && !from.is_same(file, &to, &name) {
-            count += 1;
-            name = format!("{count}-{file}");
-        }
-        // The reason first: a file without one would be worse than a reason without its file.
-        to.replace(&format!("{name}.reason"), format!("{folder}/{file}: {why}\n").as_bytes())?;
-        from.move_to(file, &to, &name)?;
-        to.make_private(&name)
     }
 }

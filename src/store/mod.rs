@@ -39,6 +39,7 @@ pub mod projects;
 pub mod prompts;
 pub mod pulse;
 pub mod receipts;
+pub mod quarantine;
 pub mod records;
 pub mod requests;
 pub mod rewind;

@@ -11,9 +11,9 @@ use crate::domain::id::{IdKind, derived_id, is_id, is_made_id};
 use crate::domain::time::Time;
 use chrono::DateTime;
 
-/// When a file was last written, to the second.
+/// When a file was last written, to the microsecond.
 pub fn modified(stat: &Stat) -> Time {
-    DateTime::from_timestamp(stat.modified_s, 0).unwrap_or_default()
+    DateTime::from_timestamp(stat.modified_s, stat.modified_ns / 1_000 * 1_000).unwrap_or_default()
 }
 
 /// The endings of a text.

@@ -7,7 +7,7 @@ use super::org::{Department, Org, folder_name};
 use super::pulse::Pulse;
 use crate::domain::config::{DirectorConfig, seen_config};
 use crate::domain::digest::hex;
-use crate::domain::id::Dept;
+use crate::domain::id::{Dept, is_leftover};
 use crate::domain::portfolio::Portfolio;
 use crate::domain::time::Time;
 use crate::domain::wake::{
@@ -268,7 +268,8 @@ impl Department {
             }
             Some(EntryKind::Folder) => {
                 let Some(folder) = self.dir.find(path)? else { return Ok(()) };
-                let entries = folder.list()?;
+                let mut entries = folder.list()?;
+                entries.retain(|entry| !is_leftover(&entry.name));
                 let many = entries.len() > HASHED_FILES;
                 for entry in entries {
                     let name = format!("{path}/{}", entry.name);

@@ -279,6 +279,17 @@ impl Dir {
         self.sync()
     }
 
+    /// Moves a file whose name is no UTF-8, shown like this, to a name that is free; whether it is there.
+    pub fn move_odd(&self, shown: &str, to: &Dir, new_name: &str) -> Result<bool> {
+        let Some(name) = self.find_odd(shown)? else { return Ok(false) };
+        to.note(new_name, || Written::Moved);
+        let moved = self.disk().rename_odd((self.fd(), &name), (to.fd(), new_name));
+        moved.map_err(|error| StoreError::io(self.join(shown), "move", error))?;
+        to.sync_now()?;
+        self.sync()?;
+        Ok(true)
+    }
+
     /// Moves a file over whatever has its name in another folder, where losing either after a power loss does no harm.
     pub fn move_over_unsynced(&self, name: &str, to: &Dir) -> Result<()> {
         let moved = self.disk().rename_over((self.fd(), name), (to.fd(), name));

@@ -17,6 +17,7 @@ mod actions;
 mod answers;
 mod approvals;
 mod archives;
+mod arrivals;
 mod audit;
 mod board;
 mod breaker;

@@ -204,7 +204,7 @@ fn a_newer_schema_is_refused_and_never_rewritten() {
     ] {
         let sandbox = Sandbox::new().dept("rd").file(file, text);
         let run = sandbox.start(args).finish().status(status);
-        let run = run.stderr(&format!("error: can't [..] [ROOT]/{file}: {newer}\nhint: put it right[..]\n"));
+        let run = run.stderr(&format!("error: can't [..] [ROOT]/{file}: {newer}\nhint: a newer harness wrote it: upgrade harness (this is [..])\n"));
         assert_eq!(run.read(file), text);
         drop(run.then().run(["init", "rd"]).parts());
         assert_eq!(sandbox.read(file), text);
@@ -231,7 +231,7 @@ fn a_newer_gate_is_closed() {
     );
     let run = run.then().run(["gate", "enable"]).status(1);
     let run = run.stderr(
-        "error: can't read [ROOT]/.harness/gate.json: its schema is 2, and this program knows 1\nhint: put it right[..]\n",
+        "error: can't read [ROOT]/.harness/gate.json: its schema is 2, and this program knows 1\nhint: a newer harness wrote it: upgrade harness (this is [..])\n",
     );
     assert_eq!(run.read(".harness/gate.json"), gate);
     run.then().run(["gate", "trip", "--why", "closing is always right"]).any_stdout();
@@ -250,4 +250,69 @@ fn what_is_set_aside_is_the_owners_alone() {
         std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
     };
     assert_eq!((mode("bad.md"), mode("folder.md")), (0o600, 0o700));
+}
+
+/// Whatever a name is made of, a file that can't be taken leaves the inbox, and its reason says what it was.
+#[test]
+fn files_with_names_of_any_bytes_are_set_aside() {
+    use std::os::unix::ffi::OsStringExt;
+    let sandbox = Sandbox::new().apart().organisation();
+    let inbox = sandbox.root().join("org-rd/inbox");
+    let odd = |bytes: Vec<u8>| inbox.join(std::ffi::OsString::from_vec(bytes));
+    std::fs::write(odd(b"caf\xe9.md".to_vec()), "# Hi\n").unwrap();
+    std::fs::write(odd(vec![0xff; 255]), "# Hi\n").unwrap();
+    std::fs::write(odd(vec![b'x'; 255]), b"\xff").unwrap();
+    std::os::unix::fs::symlink("/nowhere", odd([vec![b'y'; 252], b".md".to_vec()].concat())).unwrap();
+    let run = sandbox.run(["run-loop", "rd", "--engine", "rules"]).any_stdout().any_stderr();
+    assert_eq!(run.tree("org-rd/inbox"), "");
+    let left = run.tree("org-rd/.harness/quarantine");
+    assert_eq!(left.lines().count(), 8, "{left}");
+    let reason = run.read("org-rd/.harness/quarantine/caf\u{fffd}.md.reason");
+    assert_eq!(reason, "inbox/caf\u{fffd}.md: its name is not UTF-8\n");
+    run.then().run(["status", "rd"]).any_stdout();
+}
+
+/// One file that nobody may read hides no other: it is named, and set aside by the next run.
+#[test]
+fn a_file_that_nobody_may_read_hides_no_other() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new().apart().organisation().file("org-rd/inbox/a.md", "# Hi\n");
+    let sandbox = sandbox.file("org-rd/inbox/locked.md", "# Secret\n");
+    let path = sandbox.root().join("org-rd/inbox/locked.md");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    if std::fs::read(&path).is_ok() {
+        return crate::outcome::not_run("a file that nobody may read", "this user may read everything");
+    }
+    let run = sandbox.run(["inbox", "rd"]).stdout("ID[..]\na [..]  Hi\n");
+    let run =
+        run.stderr("warning: org-rd/inbox/locked.md is not a message: Permission denied (os error 13)\n");
+    let run = run.then().run(["run-loop", "rd", "--engine", "rules"]).status(10).any_stdout().any_stderr();
+    assert!(
+        !run.exists("org-rd/inbox/locked.md") && run.exists("org-rd/.harness/quarantine/locked.md.reason")
+    );
+}
+
+#[test]
+fn thousands_of_files_that_are_no_messages_are_counted() {
+    let sandbox = Sandbox::new().apart().organisation();
+    for number in 0..500 {
+        std::fs::write(sandbox.root().join(format!("org-rd/inbox/{number:03}.md")), b"\xff").unwrap();
+    }
+    let (_, _, stderr) = sandbox.start(&["inbox", "rd"]).finish().parts();
+    assert_eq!(stderr.lines().count(), 21);
+    assert!(
+        stderr.ends_with("warning: 480 more files in org-rd/inbox are no messages; --json lists all\n"),
+        "{stderr}"
+    );
+    let json = sandbox.clone().run(["inbox", "rd", "--json"]).json();
+    assert_eq!(json["data"]["unreadable"].as_array().unwrap().len(), 500);
+    let status = sandbox.clone().run(["status", "rd"]).any_stdout().take_stdout();
+    assert!(
+        status.starts_with("Needs you (6)\n") && status.contains("rd: 495 more files in inbox/"),
+        "{status}"
+    );
+    let (_, _, told) = sandbox.start(&["run-loop", "rd", "--engine", "rules"]).finish().parts();
+    assert_eq!(told.matches("was set aside").count(), 20, "{told}");
+    assert!(told.contains("480 more files of inbox/ were set aside in quarantine"), "{told}");
+    assert_eq!(sandbox.tree("org-rd/inbox"), "");
 }

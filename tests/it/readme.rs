@@ -74,7 +74,7 @@ fn script(steps: &[Step], kept: &Path) -> String {
 }
 
 fn run(steps: &[Step]) -> Vec<String> {
-    let sandbox = Sandbox::of("/bin/sh").without_env("HARNESS_ROOT");
+    let sandbox = Sandbox::of("/bin/sh").without_env("HARNESS_ROOT").now("2026-11-18T00:42:01.25Z");
     let (kept, home) = (sandbox.dir().join("out"), sandbox.home());
     let path = sandbox.dir().join("readme.sh");
     write(&path, script(steps, &kept).as_bytes());

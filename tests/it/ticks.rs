@@ -89,6 +89,16 @@ fn a_touched_file_is_nothing_new() {
 }
 
 #[test]
+fn an_editor_s_copy_is_nothing_new() {
+    let sandbox = note(ticking()).reply("DONE");
+    check(&sandbox, "2026-11-18T00:42:01Z", "ran");
+    let sandbox = sandbox.file("org-business/inbox/note.md~", "x\n").file("org-business/inbox/#n#", "x\n");
+    check(&sandbox, "2026-11-18T09:00:00Z", "nothing_new");
+    let sandbox = sandbox.file("org-business/inbox/note.md", "x\n").reply("DONE");
+    check(&sandbox, "2026-11-18T09:00:01Z", "ran");
+}
+
+#[test]
 fn nothing_open_is_no_run() {
     let sandbox = ticking();
     check(&sandbox, "2026-11-18T00:42:01Z", "nothing_open");

@@ -61,7 +61,7 @@ impl Planning<'_> {
                 hops: 0,
                 provenance: self.facts.provenance.max(Provenance::Department),
                 vouched: None,
-                created: self.facts.now,
+                created: self.moment(index),
             };
             let (dept, text) = (self.facts.dept.to_string(), render_message(&draft));
             self.push(index, Effect::Deliver { dept, id: notice, text });

@@ -48,7 +48,7 @@ impl Planning<'_> {
             // A department's words are no longer the human's, whoever led to them.
             provenance: self.trust(led_by),
             vouched: facts.vouched.map(str::to_string),
-            created: facts.now,
+            created: self.moment(index),
         };
         let text = render_message(&draft);
         self.push(index, Effect::Create { path: format!("outbox/{id}.md"), text: text.clone() });

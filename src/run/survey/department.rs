@@ -13,6 +13,8 @@ use crate::store::org::Department;
 
 /// How many files of an inbox are read; the rest is counted.
 const MAIL_READ: usize = 512;
+/// How many files that are no messages are named; the rest is counted.
+const UNREADABLE_SHOWN: usize = 5;
 
 /// A department that can't be opened.
 pub fn unseen(dept: &Dept) -> DeptView {
@@ -69,9 +71,16 @@ impl Look<'_> {
             Ok(mail) => {
                 self.view.open = mail.messages.len() + mail.beyond;
                 self.view.oldest = mail.messages.first().map(|first| first.message.created);
-                for file in mail.unreadable {
+                for file in mail.unreadable.iter().take(UNREADABLE_SHOWN) {
                     let what = format!("inbox/{} is not a message: {}", file.file, file.why);
                     self.need(what, format!("harness inbox {dept}"));
+                }
+                let more = mail.unreadable.len().saturating_sub(UNREADABLE_SHOWN);
+                if more > 0 {
+                    self.need(
+                        format!("{more} more files in inbox/ are no messages"),
+                        format!("harness inbox {dept}"),
+                    );
                 }
             }
             Err(error) => {
