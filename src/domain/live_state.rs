@@ -91,11 +91,7 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
         if text.is_empty() { String::new() } else { fence(&moment.nonce, label, text) }
     };
     let caps = &live.caps;
-    let items: Vec<_> = live
-        .eligible_items()
-        .take(caps.inbox_entries + caps.eligible_entries)
-        .map(|message| json!({"id": message.id, "what": what(message)}))
-        .collect();
+    let (items, items_cut) = nameable(live);
     let values = json!({
         "dept": dept,
         "role": role.name(),
@@ -123,6 +119,7 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
         "opening": if role.acts() { opening_line(&moment.nonce) } else { String::new() },
         "actions": open_actions(&live.charter, role),
         "items": items,
+        "items_cut": items_cut,
         "repair": fresh("refusals", &refusal_text(&moment.repair, caps.refusals_entries)),
     });
     Value::from(Serde(&values))
@@ -145,8 +142,23 @@ impl LiveState {
 
     /// All that a decision may name.
     pub fn eligible_items(&self) -> impl Iterator<Item = &Message> {
-        self.inbox.iter().filter(|message| message.waits_for.is_none()).chain(&self.items)
+        self.eligible_mail().chain(&self.items)
     }
+
+    fn eligible_mail(&self) -> impl Iterator<Item = &Message> {
+        self.inbox.iter().filter(|message| message.waits_for.is_none())
+    }
+}
+
+/// What a decision may name, as much of the mail as the inbox shows and every eligible task shown; and how many more
+/// there are.
+fn nameable(live: &LiveState) -> (Vec<serde_json::Value>, usize) {
+    let mail = live.eligible_mail().take(live.caps.inbox_entries);
+    let items: Vec<_> =
+        mail.chain(&live.items).map(|message| json!({"id": message.id, "what": what(message)})).collect();
+    let all = live.eligible_items().count() + live.inbox_beyond + live.items_more;
+    let cut = all - items.len();
+    (items, cut)
 }
 
 fn charter_values(live: &LiveState) -> serde_json::Value {

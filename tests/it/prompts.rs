@@ -279,6 +279,9 @@ fn what_is_cut_leaves_a_mark_and_the_message_at_hand_is_cut_last() {
     }
     assert!(text.contains(": S1\n[cut: 2 more entries]\n"), "{text}");
     assert!(text.contains(&format!("\n{}\n[cut: 11 more bytes]\n", "b".repeat(30))), "{text}");
+    let named = text.split_once("A decision may name:\n").unwrap().1;
+    assert!(named.starts_with("\n- `m-") && named.matches("Note from user\n").count() == 2, "{named}");
+    assert!(named.contains(": Note from user\n[cut: 2 more entries]\n\nThe forms"), "{named}");
 }
 
 #[track_caller]
