@@ -12,6 +12,7 @@ use crate::domain::text::visible;
 use crate::domain::verdict::{Circumstances, Receiver, Ruling, Verdict, judge_action};
 use crate::error::{CommandError, Kind};
 use crate::store::charters::{LoadedCharter, Pinned, Standing};
+use crate::store::fault::newer_hint;
 use crate::store::org::{Department, Org};
 use crate::ui::Answer;
 use serde_json::{Map, Value, json};
@@ -72,7 +73,8 @@ struct CheckArgs {
 /// Accept a department's charter, playbook and prompts as they are now
 ///
 /// Shows what changed since they were last accepted, and pins their hashes outside the department's folder. Until then
-/// its runs are refused. At a terminal it asks first.
+/// its runs are refused. At a terminal it asks first. The first time it also says how many messages in the inbox claim
+/// to come from you: a message file is believed in what it says of its sender.
 ///
 /// Examples:
 ///   harness charter accept business
@@ -103,10 +105,10 @@ pub fn run(args: &CharterArgs, app: &App<'_>) -> Result<Answer> {
 pub fn load(department: &Department) -> Result<LoadedCharter> {
     department.charter().map_err(|error| {
         let dept = &department.dept;
-        let path = error.path.display().to_string();
-        CommandError::refused(error)
-            .code("charter_unusable")
-            .hint(format!("put it right in {path}, then `harness charter accept {dept}`"))
+        let path = error.path.display();
+        let hint = newer_hint(&error.fault.to_string())
+            .unwrap_or_else(|| format!("put it right in {path}, then `harness charter accept {dept}`"));
+        CommandError::refused(error).code("charter_unusable").hint(hint)
     })
 }
 
@@ -277,7 +279,8 @@ fn accept(args: &AcceptArgs, app: &App<'_>) -> Result<Answer> {
     let department = app.department(&org, &args.dept)?;
     let dept = &department.dept;
     load(&department)?;
-    if org.standing(&department)? == Standing::Accepted {
+    let standing = org.standing(&department)?;
+    if standing == Standing::Accepted {
         let text = format!("{dept} is accepted as it is; nothing changed.\n");
         return Ok(Answer::new("harness.charter-accept/1", json!({"dept": dept, "changed": []}), text));
     }
@@ -287,11 +290,15 @@ fn accept(args: &AcceptArgs, app: &App<'_>) -> Result<Answer> {
     let difference = render_difference(&before, &seen);
     let changed = changed_files(&before, &seen);
     let data = json!({"dept": dept, "changed": changed, "difference": difference});
+    // Of a folder that came from elsewhere the mail came along, and it is believed in what it says of its sender.
+    let mut warnings: Vec<String> =
+        claims(&department).into_iter().filter(|_| standing == Standing::Never).collect();
     if args.dry_run {
-        return Ok(Answer::new("harness.charter-accept/1", data, difference));
+        return Ok(Answer::new("harness.charter-accept/1", data, difference).warnings(warnings));
     }
     if !args.yes && app.ui.can_ask() {
         app.ui.notice(difference.trim_end());
+        warnings.drain(..).for_each(|warning| app.ui.notice(&format!("warning: {warning}")));
         if !app.ui.ask(&format!("Accept this for {dept}?")) {
             return Err(CommandError::failed("nothing was accepted"));
         }
@@ -299,16 +306,35 @@ fn accept(args: &AcceptArgs, app: &App<'_>) -> Result<Answer> {
     app.audit(&org, "charter accept", &format!("{dept}: {}", changed.join(", ")))?;
     org.accept(&department, &seen, app.ctx.now())?;
     let text = format!("{difference}Accepted for {dept}: {}\n", changed.join(", "));
-    Ok(Answer::new("harness.charter-accept/1", data, text))
+    Ok(Answer::new("harness.charter-accept/1", data, text).warnings(warnings))
+}
+
+/// What to tell a human who accepts a department of whose mail some claims to be theirs.
+pub fn claims(department: &Department) -> Option<String> {
+    let dept = &department.dept;
+    let mail = match department.inbox() {
+        Ok(mail) => mail.messages,
+        Err(error) => return Some(error.to_string()),
+    };
+    let count = mail.iter().filter(|filed| filed.message.claims_human()).count();
+    let messages = match count {
+        0 => return None,
+        1 => "1 message in its inbox says that it is".to_string(),
+        count => format!("{count} messages in its inbox say that they are"),
+    };
+    Some(format!("{messages} from you, and would be believed: `harness inbox {dept}` lists what is there"))
 }
 
 fn check_playbook(department: &Department, seen: &Pinned) -> Result<()> {
     let Some(text) = seen.get("playbook.toml") else { return Ok(()) };
     crate::domain::playbook::parse_playbook(text).map(|_| ()).map_err(|fault| {
         let path = department.dir.join("playbook.toml");
+        let hint = newer_hint(&fault.to_string());
+        let hint = hint
+            .unwrap_or_else(|| format!("put it right, then `harness charter accept {}`", department.dept));
         CommandError::refused(format!("can't use {}: {fault}", path.display()))
             .code("playbook_unusable")
-            .hint(format!("put it right, then `harness charter accept {}`", department.dept))
+            .hint(hint)
     })
 }
 

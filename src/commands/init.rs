@@ -1,10 +1,12 @@
 //! `harness init`: makes an organisation and its departments.
 
 use super::app::{App, Result};
+use super::charter::claims;
 use super::init_git::{Wish, first_commit, make_repository, wish};
 use crate::domain::gate::{Gate, GateState};
 use crate::domain::id::Dept;
 use crate::error::{CommandError, Kind};
+use crate::run::survey::shell_word;
 use crate::store::charters::Standing;
 use crate::store::org::Org;
 use crate::store::template::{FIVE, LaidOut, Template, check_targets, lay_out_department, lay_out_root};
@@ -105,6 +107,7 @@ fn accept(app: &App<'_>, org: &Org, laid_out: &LaidOut, warnings: &mut Vec<Strin
     }
     if laid_out.is_template {
         org.accept(department, &department.pinned()?, app.ctx.now())?;
+        warnings.extend(claims(department));
         return Ok(Accepted::Now);
     }
     let dept = &department.dept;
@@ -130,6 +133,15 @@ fn enable_gate(app: &App<'_>, org: &Org) -> Result<Gate> {
     Ok(org.gate())
 }
 
+/// What has to be typed first, so that the commands after it find the organisation; nothing where they do already.
+fn say_root(app: &App<'_>, org: &Org) -> Option<String> {
+    if app.ctx.root_variable().or_else(|| app.ctx.home()).is_some_and(|found| found == app.root) {
+        return None;
+    }
+    let whole = org.real_root().unwrap_or_else(|_| app.root.clone());
+    Some(format!("export HARNESS_ROOT={}", shell_word(&whole.display().to_string())))
+}
+
 fn report(app: &App<'_>, org: &Org, made: &[(LaidOut, Accepted)], gate: &Gate) -> Answer {
     let root = app.root.display().to_string();
     let mut text = format!("Organisation in {root}\n");
@@ -148,19 +160,13 @@ fn report(app: &App<'_>, org: &Org, made: &[(LaidOut, Accepted)], gate: &Gate) -
     text.push_str(&format!("Gate: {}\n\nNext:\n", gate.words()));
     let first = made.first().map(|(laid_out, _)| laid_out.department.dept.to_string()).unwrap_or_default();
     let kind = if first == "business" { "Directive" } else { "Note" };
-    let option = if app.ctx.home().is_some_and(|home| home == app.root) {
-        String::new()
-    } else {
-        format!(" --root {root}")
-    };
-    for line in [
-        format!(
-            "harness send --to {first} --kind {kind} --subject 'A first message' --body 'What you want'{option}"
-        ),
-        format!("harness inbox {first}{option}"),
-        format!("harness prompt {first} --explain{option}"),
-        format!("harness status{option}"),
-    ] {
+    let steps = [
+        format!("harness send --to {first} --kind {kind} --subject 'A first message' --body 'What you want'"),
+        format!("harness inbox {first}"),
+        format!("harness prompt {first} --explain"),
+        "harness status".to_string(),
+    ];
+    for line in say_root(app, org).into_iter().chain(steps) {
         text.push_str(&format!("  {line}\n"));
     }
     let departments: Vec<_> = made

@@ -230,7 +230,7 @@ fn organisation(what: String, command: String) -> Need {
 }
 
 /// A path as a shell takes it.
-pub(super) fn shell_word(path: &str) -> String {
+pub fn shell_word(path: &str) -> String {
     let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
     if plain { path.to_string() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
