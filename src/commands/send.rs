@@ -171,28 +171,37 @@ fn usage(message: String) -> CommandError {
 fn check_words(args: &SendArgs) -> Result<()> {
     if !is_kind(&args.kind) {
         let kind = one_line(&args.kind, 60);
-        return Err(usage(format!(
-            "`{kind}` can't be a kind: one word of letters and digits, such as Directive"
+        let error = usage(format!("`{kind}` can't be a kind: a kind is one word of letters and digits"));
+        let to = args.to.first().map_or("DEPT", String::as_str);
+        return Err(error.hint(format!(
+            "such as `--kind Note`; `harness charter show {}` lists what is received there",
+            one_line(to, 60)
         )));
     }
     let length = args.subject.trim().chars().count();
     if length == 0 || args.subject.contains(['\n', '\r']) {
-        return Err(usage("the subject must be one line of text".to_string()));
+        let error = usage("the subject must be one line of text".to_string());
+        return Err(error.hint("say in one line what it is about, and put the rest into `--body`"));
     }
     if length > SUBJECT_MAX {
-        return Err(usage(format!("the subject has {length} characters; the most is {SUBJECT_MAX}")));
+        let error = usage(format!("the subject has {length} characters; the most is {SUBJECT_MAX}"));
+        return Err(error.hint("shorten it, and put the rest into `--body`"));
     }
     for id in [&args.project, &args.directive, &args.reference].into_iter().flatten() {
         if !is_id(id) {
-            return Err(usage(format!("`{}` can't be an id", one_line(id, 60))));
+            let error = usage(format!("`{}` can't be an id", one_line(id, 60)));
+            return Err(error.hint(
+                "ids are listed by `harness inbox DEPT`, `harness project list` and `harness directive list`",
+            ));
         }
     }
     match args.amount_usd {
         Some(0.0) if args.kind == "BudgetAllocation" => {
-            Err(usage("a BudgetAllocation of nothing allocates nothing".to_string()))
+            Err(usage("a BudgetAllocation of nothing allocates nothing".to_string())
+                .hint("give an amount above 0: `--amount-usd N`"))
         }
         Some(amount) if !amount.is_finite() || amount < 0.0 => {
-            Err(usage("the amount must be 0 or more".to_string()))
+            Err(usage("the amount must be 0 or more".to_string()).hint("give it in USD: `--amount-usd 250`"))
         }
         None if args.kind == "BudgetAllocation" => {
             Err(usage("a BudgetAllocation says how much".to_string()).hint("give `--amount-usd N`"))
@@ -206,7 +215,7 @@ fn recipients(args: &SendArgs, app: &App<'_>, org: &Org) -> Result<Vec<Departmen
     for name in &args.to {
         let department = app.department(org, name)?;
         if recipients.iter().any(|known| known.dept == department.dept) {
-            return Err(usage(format!("`{name}` is named twice")));
+            return Err(usage(format!("`{name}` is named twice")).hint("leave one of the two `--to` out"));
         }
         let charter = load(&department)?.rules;
         if !charter.receives(&args.kind) {
@@ -223,7 +232,8 @@ fn recipients(args: &SendArgs, app: &App<'_>, org: &Org) -> Result<Vec<Departmen
         recipients.push(department);
     }
     if args.kind == "System" {
-        return Err(CommandError::refused("a System message comes from harness itself").code("kind_reserved"));
+        let error = CommandError::refused("a System message comes from harness itself").code("kind_reserved");
+        return Err(error.hint("send a Note, or tell of something that happened with `harness event emit`"));
     }
     Ok(recipients)
 }
@@ -241,9 +251,15 @@ pub fn read_body(given: &str) -> Result<String> {
         return Err(error.hint("put the long text into a file, and name its path in the message"));
     }
     if body.contains(&0) {
-        return Err(usage("the body holds a zero byte".to_string()));
+        let error = usage("the body holds a zero byte".to_string());
+        return Err(
+            error.hint("a body is text: put other data into a file, and name its path in the message")
+        );
     }
-    String::from_utf8(body).map_err(|_| usage("the body is not UTF-8 text".to_string()))
+    String::from_utf8(body).map_err(|_| {
+        usage("the body is not UTF-8 text".to_string())
+            .hint("turn it into UTF-8 first, such as with `iconv -f latin1 -t utf-8`")
+    })
 }
 
 /// You; inside a run, the department that runs, as far as its charter lets it.
