@@ -107,8 +107,9 @@ struct Cli {
 /// What may stand anywhere on the line.
 #[derive(Debug, clap::Args)]
 struct Everywhere {
-    /// The organisation's root [default: $HOME]
-    #[arg(long, global = true, value_name = "DIR", env = "HARNESS_ROOT", hide_env_values = true)]
+    // The variable is read by `ctx`: the parser would take it for a part of the line, and show it in every form.
+    /// The organisation's root [default: $HARNESS_ROOT, else $HOME]
+    #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Print one JSON document on stdout
     #[arg(long, global = true)]
@@ -157,6 +158,10 @@ fn plain_tick(arguments: &[OsString]) -> Option<Cli> {
         ["tick", rest @ ..] => (None, rest),
         _ => return None,
     };
+    // An empty name is for the whole parser to refuse.
+    if root.as_ref().is_some_and(|root| root.as_os_str().is_empty()) {
+        return None;
+    }
     let command = Some(Command::Tick(TickArgs::parse_plain(rest)?));
     let everywhere = Everywhere { root, json: false, color: Color::Auto, quiet: false };
     Some(Cli { everywhere, command })
@@ -213,8 +218,8 @@ fn run_cli(cli: &Cli, format: Format) -> u8 {
     let format = if cli.everywhere.json { Format::Json } else { format };
     let columns = ctx.variable("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns >= 20);
     let ui = Ui { format, color: cli.everywhere.color, quiet: cli.everywhere.quiet, columns };
-    let named = cli.everywhere.root.clone().or_else(|| ctx.variable("HARNESS_ROOT").map(PathBuf::from));
-    let root = match named.filter(|root| !root.as_os_str().is_empty()).or_else(|| ctx.home()) {
+    let named = cli.everywhere.root.clone().or_else(|| ctx.root_variable());
+    let root = match named.or_else(|| ctx.home()) {
         Some(root) => root,
         None => {
             let error = CommandError::new(

@@ -24,6 +24,7 @@ pub struct Ctx {
     seed: Option<Cell<u64>>,
     disk: Disk,
     inside_run: bool,
+    root_variable: Option<PathBuf>,
 }
 
 impl Ctx {
@@ -37,7 +38,10 @@ impl Ctx {
         let disk = Disk::new(test_plan(&test));
         // Asked for by itself: a value that is no UTF-8 is not among the variables, and counts all the same.
         let inside_run = std::env::var_os("HARNESS_RUN").is_some();
-        Ctx { fixed_now: Cell::new(fixed_now), seed, disk, inside_run, variables }
+        // A root that is no UTF-8 is one too: without it the command would speak of another organisation.
+        let root_variable =
+            std::env::var_os("HARNESS_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
+        Ctx { fixed_now: Cell::new(fixed_now), seed, disk, inside_run, root_variable, variables }
     }
 
     /// The same surroundings with a clock that is set by hand, a seed, and another disk: for what is only tried.
@@ -48,6 +52,7 @@ impl Ctx {
             seed: Some(Cell::new(seed)),
             disk,
             inside_run: self.inside_run,
+            root_variable: self.root_variable.clone(),
         }
     }
 
@@ -106,6 +111,12 @@ impl Ctx {
         let found =
             named.filter(|name| Zone::find(name).is_some()).or_else(|| iana_time_zone::get_timezone().ok());
         found.filter(|name| Zone::find(name).is_some()).unwrap_or_else(|| "UTC".to_string())
+    }
+
+    /// The organisation's root where no `--root` says otherwise: HARNESS_ROOT, whatever its bytes; empty counts as not
+    /// set.
+    pub fn root_variable(&self) -> Option<PathBuf> {
+        self.root_variable.clone()
     }
 
     /// The organisation's root where no `--root` and no HARNESS_ROOT say otherwise.

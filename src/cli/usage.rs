@@ -20,6 +20,7 @@ pub fn to_error(error: &clap::Error) -> CommandError {
     let found = tips.fold(found, CommandError::hint);
     match form {
         Some(form) => found.hint(format!("the form is `{form}`; see `{command} --help`")),
+        None if found.hints.is_empty() => found.hint(format!("see `{command} --help`")),
         None => found,
     }
 }

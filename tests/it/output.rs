@@ -1,6 +1,7 @@
 //! What the program prints: one JSON document, errors with hints, exit codes, colours, closed pipes.
 
 use crate::sandbox::Sandbox;
+use std::os::unix::ffi::OsStringExt;
 
 #[test]
 fn every_command_that_shows_state_has_one_document() {
@@ -99,6 +100,25 @@ fn mistakes_on_the_command_line_are_one_sentence_with_hints() {
         &["message", "mark", "x", "--status", "archive", "--why", "y"],
         "error: invalid value 'archive' for '--status <STATUS>' [possible values: pending, acknowledged, actioned, archived]\nhint: did you mean `archived`?\n",
     );
+}
+
+#[test]
+fn an_empty_root_is_none_and_forms_show_no_root() {
+    let sandbox = Sandbox::new().dept("rd");
+    let form = "error: the following required arguments were not provided: <DEPT>\nhint: the form is `harness inbox <DEPT>`; see `harness inbox --help`\n";
+    let run = sandbox.run(["inbox"]).status(2).stderr(form);
+    let none = run.then().env("HARNESS_ROOT", "");
+    for verb in ["inbox", "tick"] {
+        let run = none.start(&[verb, "rd"]).finish().status(1);
+        run.stderr("error: there is no organisation in [HOME]\nhint: [..]\nhint: [..]\n");
+        let run = none.start(&[verb, "rd", "--root", ""]).finish().status(2);
+        run.stderr("error: a value is required for '--root <DIR>' but none was supplied\nhint: see `harness --help`\n");
+    }
+    let odd = std::ffi::OsString::from_vec(b"/no\xffwhere".to_vec());
+    none.env("HARNESS_ROOT", odd)
+        .run(["inbox", "rd"])
+        .status(1)
+        .stderr("error: there is no organisation in /no[..]where\n[..]\n[..]\n");
 }
 
 #[test]
