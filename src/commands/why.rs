@@ -74,6 +74,12 @@ fn present(app: &App<'_>, org: &Org, department: &Department, at: Time) -> Resul
     for (file, why) in department.schedules()?.refused {
         text.push_str(&format!("schedules/{file} can't be used: {}\n", one_line(&why, 200)));
     }
+    let silent = silent_since(app, org, department, app.ctx.now())?;
+    if let Some(since) = &silent {
+        text.push_str(&format!(
+            "No tick has looked at it since {since}: `harness service status` shows what should pulse.\n"
+        ));
+    }
     if let Some((when, what)) = &next_at {
         text.push_str(&format!("Next by time alone: {} ({what})\n", render_local(*when)));
     }
@@ -85,6 +91,7 @@ fn present(app: &App<'_>, org: &Org, department: &Department, at: Time) -> Resul
         "receipt": entry.receipt,
         "last_run": entry.settled.as_ref().map(|settled| &settled.run),
         "next_at": next_at.as_ref().map(|(when, _)| render_rfc3339(*when)),
+        "silent_since": silent,
     });
     Ok(Answer::new("harness.why/1", data, text))
 }

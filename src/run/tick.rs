@@ -178,13 +178,12 @@ impl Tick<'_> {
             due.extend(found);
         }
         let due = self.order(due)?;
+        // A run may take hours: what is known of the others must not be written over what is seen of them meanwhile.
+        let runs = |update: &&Update| due.iter().any(|due| due.dept == update.dept);
+        self.write(&updates.iter().filter(|update| !runs(update)).collect::<Vec<_>>())?;
         self.write_fences(&due)?;
         let ran = if due.is_empty() { Vec::new() } else { crew.run(&due) };
-        if !due.is_empty() {
-            // A long run is no time in which nobody looked.
-            let depts: Vec<Dept> = due.iter().map(|due| due.dept.clone()).collect();
-            self.eye.org.note_looks(Some(&depts), &self.eye.org.touch_alive()?)?;
-        }
+        self.note_long_runs(&due)?;
         let mut ran: BTreeMap<&Dept, (&Due, Ran)> =
             due.iter().zip(ran).map(|(due, ran)| (&due.dept, (due, ran))).collect();
         for update in &mut updates {
@@ -192,7 +191,9 @@ impl Tick<'_> {
                 (update.receipt.code, update.receipt.why) = receipt_of(due, ran);
             }
         }
-        let here = |update: &&Update| !matches!(ran.get(&update.dept), Some((_, Ran::Elsewhere(..))));
+        let here = |update: &&Update| {
+            ran.get(&update.dept).is_some_and(|(_, ran)| !matches!(ran, Ran::Elsewhere(..)))
+        };
         self.write(&updates.iter().filter(here).collect::<Vec<_>>())?;
         let is_new = |update: &Update| {
             let known = wake.departments.get(update.dept.as_str());
@@ -334,6 +335,20 @@ impl Tick<'_> {
         Ok(due)
     }
 
+    /// A long run is no time in which nobody looked.
+    fn note_long_runs(&self, due: &[Due]) -> Result<()> {
+        if due.is_empty() {
+            return Ok(());
+        }
+        let Eye { org, pulse, .. } = &self.eye;
+        let now = org.touch_alive()?;
+        if now.is_long_after(pulse) {
+            let depts: Vec<Dept> = due.iter().map(|due| due.dept.clone()).collect();
+            org.note_looks(Some(&depts), &now)?;
+        }
+        Ok(())
+    }
+
     /// Says which departments work off a backlog, before they run: each may run in a process of its own.
     fn write_fences(&self, due: &[Due]) -> Result<()> {
         if !due.iter().any(|due| due.fenced) {
@@ -347,6 +362,9 @@ impl Tick<'_> {
     }
 
     fn write(&self, updates: &[&Update]) -> Result<()> {
+        if updates.is_empty() {
+            return Ok(());
+        }
         let Eye { org, now, pulse, .. } = &self.eye;
         let before = org.wake();
         for update in updates {

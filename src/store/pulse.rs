@@ -16,6 +16,9 @@ const NAME: &str = "alive";
 /// The largest one that is read: tens of thousands of departments.
 const MAX: u64 = 4 * 1024 * 1024;
 
+/// A run that takes longer counts as a look at its end too.
+const LONG_RUN_S: i64 = 60;
+
 /// The moment of a tick, by the clock of the disk it looks at.
 #[derive(Clone, Debug)]
 pub struct Pulse {
@@ -37,6 +40,11 @@ impl Pulse {
     pub fn since_s(&self, dept: &Dept) -> i64 {
         let last = self.looks.last(dept.as_str());
         last.zip(self.now_s).map_or(0, |(last, now)| (now - last).max(0))
+    }
+
+    /// Whether so much time has passed since another one that looks are worth noting again.
+    pub fn is_long_after(&self, other: &Pulse) -> bool {
+        self.now_s.zip(other.now_s).is_some_and(|(now, before)| now - before >= LONG_RUN_S)
     }
 
     /// Whether this look is a full one, which it is every ten minutes: where none of them has begun since the last

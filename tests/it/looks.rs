@@ -243,6 +243,23 @@ fn a_time_without_ticks_is_told_as_such() {
     tools::pulse(&sandbox, "2026-11-18T01:30:00Z");
     let silent = why("2026-11-18T02:00:00Z");
     assert_eq!(silent["why"], "no tick has looked at it since 2026-11-18T01:30:00Z");
+    let now = sandbox.now("2026-11-18T06:30:00Z").run(["why", "business"]).take_stdout();
+    assert!(
+        now.contains("No tick has looked at it since 2026-11-18T01:30:00Z: `harness service status`"),
+        "{now}"
+    );
+}
+
+#[test]
+fn a_long_run_of_one_department_keeps_nothing_back_of_the_others() {
+    let sandbox = ticking().run(["config", "set", "rd", "autoLoop", "true"]).any_stdout().then();
+    let sandbox = note(sandbox).reply("#hang\n");
+    let running = sandbox.start(&["tick"]);
+    sandbox.until_asked(1);
+    let wake: Value = serde_json::from_str(&sandbox.read(".harness/wake.json")).unwrap();
+    assert_eq!(wake["departments"]["marketing"]["receipt"]["code"], "off");
+    sandbox.clone().run(["stop-loop", "business"]).any_stdout();
+    running.finish().status(0).any_stdout();
 }
 
 #[test]
