@@ -9,6 +9,7 @@ use crate::domain::event::Event;
 use crate::domain::message::Message;
 use crate::domain::settings::EngineSettings;
 use crate::domain::time::{Time, render_rfc3339};
+use crate::store::breakage::Breakage;
 use crate::store::budget::Reserved;
 use std::collections::BTreeMap;
 
@@ -90,6 +91,9 @@ impl Shop<'_> {
 
     /// Settles what a dead run had reserved: nobody knows what it cost, so it counts at the worst.
     pub(super) fn settle_dead(&self, run: &str) -> Result<()> {
+        if self.breaks(Breakage::DeadNotSettled) {
+            return Ok(());
+        }
         let probe =
             Spend { dept: self.department.dept.to_string(), run: run.to_string(), ..Spend::default() };
         let limits = limits_for(&self.settings.budget, &probe);

@@ -44,10 +44,14 @@ pub enum Breakage {
     ChangedAgain,
     /// Temporary files stay.
     NoSweep,
+    /// What a dead run had reserved is left open: nobody ever says what it came to.
+    DeadNotSettled,
+    /// What a crash tore off stays in the budget's book: nothing can be reserved any more.
+    TornBudgetLeft,
 }
 
 impl Breakage {
-    pub const ALL: [(Breakage, &str); 19] = [
+    pub const ALL: [(Breakage, &str); 21] = [
         (Breakage::NoFileSync, "no-file-sync"),
         (Breakage::NoFolderSync, "no-folder-sync"),
         (Breakage::RemovedBeforeReplaced, "removed-before-replaced"),
@@ -67,6 +71,8 @@ impl Breakage {
         (Breakage::EndWrittenAgain, "end-written-again"),
         (Breakage::ChangedAgain, "changed-again"),
         (Breakage::NoSweep, "no-sweep"),
+        (Breakage::DeadNotSettled, "dead-not-settled"),
+        (Breakage::TornBudgetLeft, "torn-budget-left"),
     ];
 
     pub fn parse(name: &str) -> Option<Breakage> {

@@ -1,5 +1,6 @@
 //! `budget.jsonl`: reserving before a call and settling after it, under the organisation's lock.
 
+use super::breakage::Breakage;
 use super::fault::{Fault, Result, StoreError};
 use super::lock::lock;
 use super::org::Org;
@@ -94,7 +95,7 @@ impl Org {
         // A torn line of a crash is cut off by the next one's line end, and is then seen to be damaged: so it is removed
         // here, where it is known to be nobody's.
         let tail = read_tail(&self.own, NAME, 64 * 1024)?.text;
-        if !tail.is_empty() && !tail.ends_with('\n') {
+        if !tail.is_empty() && !tail.ends_with('\n') && !self.own.breaks(Breakage::TornBudgetLeft) {
             let torn = tail.len() - tail.rfind('\n').map_or(0, |end| end + 1);
             let size = self.own.stat(NAME)?.map_or(0, |stat| stat.size);
             self.own.truncate(NAME, size - torn as u64)?;

@@ -181,3 +181,54 @@ fn a_limit_without_a_reset_fails_the_step() {
         let _ = run.status(12);
     });
 }
+
+/// The `llm` command line and a model that comes in a package of its own: a chain of the prompt's words, which answers
+/// badly. Where they are, or why they are not.
+fn install_llm() -> Result<PathBuf, String> {
+    if std::env::var_os("HARNESS_REAL_CLIENTS").is_none_or(|value| value != "1") {
+        return Err("HARNESS_REAL_CLIENTS=1 asks for it".to_owned());
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/real-clients/llm");
+    let run = |program: &Path, args: &[&str]| match Command::new(program).args(args).output() {
+        Err(error) => Err(format!("{} can't be started: {error}", program.display())),
+        Ok(output) if !output.status.success() => Err(format!("{} could not {}", program.display(), args[0])),
+        Ok(_) => Ok(()),
+    };
+    run(Path::new("python3"), &["-m", "venv", &folder.display().to_string()])?;
+    run(&folder.join("bin/pip"), &["install", "--quiet", "llm==0.36", "llm-markov==0.1"])?;
+    Ok(folder.join("bin/llm"))
+}
+
+#[test]
+fn a_model_that_answers_badly_does_no_harm() {
+    let llm = match install_llm() {
+        Ok(llm) => llm,
+        Err(why) => return not_run("clients::llm", &why),
+    };
+    let settings = format!(
+        "[engines.llm]\npreset = \"llm\"\ncommand = [\"{}\"]\nmodel = \"markov\"\nworst_case_usd = 0.25\n",
+        llm.display()
+    );
+    let before = business().settings(&settings);
+    let (work, others) = (before.work(), before.tree("org-rd"));
+    for args in [
+        &["run-loop", "business", "--engine", "llm"][..],
+        &["run-director", "business", "--role", "worker", "--engine", "llm"],
+    ] {
+        let (status, stdout, stderr) = before.start(args).finish().parts();
+        // What it says is not refused for its form alone: it could happen to escalate, or to be done.
+        assert!([0, 10, 12].contains(&status), "{status} {stdout}{stderr}");
+        let step = before.steps().pop().unwrap();
+        assert_eq!(
+            (&step["engine"], &step["cost_usd"]),
+            (&"llm".into(), &serde_json::Value::Null),
+            "{stderr}"
+        );
+        let counted = step["counted_usd"].as_f64().unwrap();
+        assert!(counted >= 0.25, "unknown cost counts at its worst: {counted}");
+        if status == 12 {
+            assert_eq!((before.work(), before.tree("org-rd")), (work.clone(), others.clone()), "{stderr}");
+        }
+    }
+    before.run(["verify"]).any_stdout();
+}

@@ -14,7 +14,7 @@ fn many(short: usize, long: usize) -> usize {
 }
 
 /// Limits that leave room for the flood.
-fn generous(sandbox: Sandbox) -> Sandbox {
+pub fn generous(sandbox: Sandbox) -> Sandbox {
     let limits = [
         ("actions_per_hour = 60", "actions_per_hour = 1000000"),
         ("actions_per_day = 300", "actions_per_day = 1000000"),
@@ -45,7 +45,7 @@ status = "archived"
 reason = "One of very many notes."
 "#;
 
-fn drop_note(inbox: &Path, number: usize) {
+pub fn drop_note(inbox: &Path, number: usize) {
     let (beside, name) = (inbox.join(format!(".n{number}")), inbox.join(format!("n{number:06}.md")));
     fs::write(&beside, format!("# Note {number}\n\nSomething.\n")).unwrap();
     fs::rename(beside, name).unwrap();

@@ -30,6 +30,7 @@ mod completions;
 mod configs;
 mod crash;
 mod crashes;
+mod crowd;
 mod decisions;
 mod demo;
 mod desk;

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 /// Everything that is wrong with an organisation's books.
 pub fn faults(tree: &Tree) -> Vec<String> {
     let mut faults = left_behind(tree);
+    faults.extend(budget_faults(tree));
     for dept in departments(tree) {
         let books = Books::of(tree, &dept);
         faults.extend(books.ledger_faults().into_iter().map(|fault| format!("{dept}: {fault}")));
@@ -41,6 +42,26 @@ fn left_behind(tree: &Tree) -> Vec<String> {
             || path.ends_with(".harness/blocked.json")
     };
     tree.0.keys().filter(is_left).map(|path| format!("left behind: {path}")).collect()
+}
+
+/// Every line of the budget's book can be read, and every call in it is settled.
+fn budget_faults(tree: &Tree) -> Vec<String> {
+    let text = tree.text(".harness/budget.jsonl").unwrap_or_default();
+    let (mut faults, mut open) = (Vec::new(), BTreeMap::new());
+    for line in text.lines() {
+        let Ok(value) = serde_json::from_str::<Value>(line) else {
+            faults.push(format!("budget.jsonl has a torn line: {line}"));
+            continue;
+        };
+        let id = value["id"].to_string();
+        match value["line"].as_str() {
+            Some("reserve") => drop(open.insert(id, ())),
+            Some("settle") => drop(open.remove(&id)),
+            _ => {}
+        }
+    }
+    faults.extend(open.into_keys().map(|id| format!("{id} is reserved and never settled")));
+    faults
 }
 
 /// One department's ledger, records and log.

@@ -45,6 +45,8 @@ fn shown_by(breakage: Breakage) -> (By, &'static [&'static str], &'static str) {
         Breakage::EndWrittenAgain => (By::Kill, &["remove"], "has 2 ends"),
         Breakage::ChangedAgain => (By::Kill, &["rename-new"], "too much: .harness/projects/"),
         Breakage::NoSweep => (By::Kill, &["sync"], "left behind: "),
+        Breakage::DeadNotSettled => (By::Kill, &["append"], "is reserved and never settled"),
+        Breakage::TornBudgetLeft => (By::Tear, &["append"], "budget.jsonl"),
     }
 }
 

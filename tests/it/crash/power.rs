@@ -80,6 +80,41 @@ fn after_every_operation_of_a_step_that_asks_for_much() {
     lose_everywhere(Story::Script, 3, 50);
 }
 
+/// As many different states as `HARNESS_POWER_STATES` asks for, by ever other dice: what `.ci/run` tries beside the rest.
+#[track_caller]
+fn lose_so_often(story: Story) {
+    let wanted = std::env::var("HARNESS_POWER_STATES").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let (proof, mut tried, mut round) = (Proof::new(story), Tried::default(), 0);
+    let model = after_a_run(&proof);
+    while tried.0.len() < wanted {
+        let (before, mut dice) = (tried.0.len(), Dice::new(1_000 + round));
+        for after in (1..=proof.last()).take_while(|_| wanted > 0) {
+            let states = model.states(after as usize, &mut dice, 20);
+            tried.lose(
+                &format!("{story:?}, power lost after operation {after}, round {round}"),
+                &proof,
+                &states,
+            );
+            if tried.0.len() >= wanted {
+                break;
+            }
+        }
+        round += 1;
+        assert!(tried.0.len() > before, "there are no more than {before} states, and {wanted} were wanted");
+    }
+    tried.at_least(wanted);
+}
+
+#[test]
+fn as_often_as_is_asked_for() {
+    lose_so_often(Story::Rules);
+}
+
+#[test]
+fn as_often_as_is_asked_for_by_a_step_that_asks_for_much() {
+    lose_so_often(Story::Script);
+}
+
 /// What a killed run had done and not synced, the recovery found done: it must be sure when the plan is closed.
 #[track_caller]
 fn recover_and_lose(story: Story, stride: usize) {

@@ -3,6 +3,7 @@
 //! Every shape runs five times side by side.
 
 mod engine;
+mod hundred;
 mod killed;
 mod shapes;
 mod strays;
