@@ -8,6 +8,7 @@
     reason = "a bench stands outside the layers: it lays down files, starts programs and prints its table"
 )]
 
+#[expect(dead_code, reason = "the bench of pages makes more")]
 mod fixture;
 #[expect(dead_code, reason = "the bench of idle ticks measures more")]
 mod measure;

@@ -9,6 +9,7 @@
     reason = "a bench stands outside the layers: it lays down files, starts programs and prints its table"
 )]
 
+#[expect(dead_code, reason = "the bench of pages measures more")]
 mod measure;
 mod report;
 

@@ -20,6 +20,10 @@ pub enum Measure {
     ResidentKb,
     /// The median of many runs, in microseconds.
     Microseconds,
+    /// How often an engine was asked.
+    Calls,
+    /// Counted by the bench itself.
+    Bytes,
 }
 
 /// How often a command is run for its median.
@@ -32,6 +36,8 @@ impl Measure {
             Measure::SystemCalls => "system calls",
             Measure::ResidentKb => "kilobytes",
             Measure::Microseconds => "microseconds",
+            Measure::Calls => "engine calls",
+            Measure::Bytes => "bytes",
         }
     }
 
@@ -40,7 +46,7 @@ impl Measure {
             Measure::Instructions => "valgrind",
             Measure::SystemCalls => "strace",
             Measure::ResidentKb => "time",
-            Measure::Microseconds => "true",
+            Measure::Microseconds | Measure::Calls | Measure::Bytes => "true",
         }
     }
 }
@@ -67,6 +73,11 @@ impl Meter {
 
     pub fn count(&self, call: &Call, measure: Measure) -> Result<Measured> {
         self.output(call)?;
+        self.count_once(call, measure)
+    }
+
+    /// The same without a run before it that fills the caches: for what can be done only once.
+    pub fn count_once(&self, call: &Call, measure: Measure) -> Result<Measured> {
         if measure == Measure::Microseconds {
             return self.median(call).map(Ok);
         }
@@ -79,9 +90,7 @@ impl Meter {
                 .args(["--tool=callgrind", "--quiet"])
                 .arg(format!("--callgrind-out-file={}", self.scratch.display())),
             Measure::SystemCalls => command.arg("-f").arg("-o").arg(&self.scratch),
-            Measure::ResidentKb | Measure::Microseconds => {
-                command.args(["-f", "%M", "-o"]).arg(&self.scratch)
-            }
+            _ => command.args(["-f", "%M", "-o"]).arg(&self.scratch),
         };
         let output = command.arg(&call.program).args(&call.arguments).output()?;
         if !output.status.success() {
@@ -91,7 +100,7 @@ impl Meter {
         let count = match measure {
             Measure::Instructions => parse_instructions(&text),
             Measure::SystemCalls => Some(count_system_calls(&text)),
-            Measure::ResidentKb | Measure::Microseconds => text.trim().parse().ok(),
+            _ => text.trim().parse().ok(),
         };
         Ok(count.ok_or_else(|| format!("{} printed no count", measure.tool())))
     }
@@ -102,6 +111,13 @@ impl Meter {
             Ok(_) => Ok(std::fs::read_to_string(&self.scratch).context("read what strace wrote")?),
             Err(why) => Err(why),
         })
+    }
+
+    /// The time of one run, in microseconds.
+    pub fn time(&self, call: &Call) -> Result<u64> {
+        let start = std::time::Instant::now();
+        self.output(call)?;
+        Ok(start.elapsed().as_micros() as u64)
     }
 
     fn median(&self, call: &Call) -> Result<u64> {
@@ -119,7 +135,8 @@ impl Meter {
     pub fn output(&self, call: &Call) -> Result<String> {
         let output: Output = sealed(&call.program, call).args(&call.arguments).output()?;
         let shown = || format!("{} {}", call.program.display(), call.arguments.join(" "));
-        ensure!(output.status.success(), "{} failed: {}", shown(), last_line(&output.stderr));
+        let said = || format!("{}; {}", last_line(&output.stdout), last_line(&output.stderr));
+        ensure!(output.status.success(), "{} failed: {}", shown(), said());
         Ok(String::from_utf8(output.stdout)?)
     }
 }

@@ -3,7 +3,7 @@
 use crate::measure::{Measure, Measured};
 use std::fmt;
 
-/// Two counts, and how many times the first the second may be.
+/// Two counts, and how many times the first the second may be; infinite where there is no goal, and both are stated.
 pub struct Row {
     pub name: String,
     pub measure: Measure,
@@ -36,6 +36,7 @@ impl Row {
     fn verdict(&self) -> &'static str {
         match self.outcome() {
             Outcome::NotRun(_) => "not run",
+            Outcome::Counted { .. } if self.goal.is_infinite() => "stated",
             Outcome::Counted { ratio, .. } if ratio <= self.goal => "passed",
             Outcome::Counted { .. } => "failed",
         }
@@ -60,7 +61,8 @@ impl fmt::Display for Row {
             Outcome::NotRun(why) => write!(f, "- | - | - | {goal:.2} | not run: {why} |"),
             Outcome::Counted { floor, found, ratio } => {
                 let (floor, found) = (with_commas(floor), with_commas(found));
-                write!(f, "{floor} | {found} | {ratio:.3} | {goal:.2} | {} |", self.verdict())
+                let goal = if goal.is_infinite() { "-".to_string() } else { format!("{goal:.2}") };
+                write!(f, "{floor} | {found} | {ratio:.3} | {goal} | {} |", self.verdict())
             }
         }
     }
