@@ -1,11 +1,11 @@
 //! `harness archive` and `harness prune`: what is old is put away, and nothing is lost.
 
 use super::app::{App, Result};
-use super::running::{Order, at_shop};
-use crate::domain::time::{Time, parse_since};
+use crate::domain::redact::Redactor;
+use crate::domain::time::parse_since;
 use crate::error::{CommandError, Kind};
-use crate::run::Effects;
-use crate::run::cycle::Work;
+use crate::run::commit::{Committed, Committing, Scope};
+use crate::store::charters::Standing;
 use crate::store::lock::{Attempt, try_lock};
 use crate::store::org::{Department, Org};
 use crate::ui::Answer;
@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 /// Move what is old to the archive folders
 ///
 /// Sent messages older than 30 days go to archive/outbox/, by month, and closed messages that a crash left in an inbox
-/// to archive/inbox/. Every run does this for its own department; here it is done for all of them, or those named.
+/// to archive/inbox/. Every run does this for its own department; here it is done for all of them, or those named. In a
+/// git work tree it is one commit of exactly what was moved.
 ///
 /// Examples:
 ///   harness archive
@@ -34,7 +35,8 @@ pub struct ArchiveArgs {
 /// Pack old run records into a file for each month
 ///
 /// A packed record is the same text in .harness/director-runs/packed/YYYY-MM.md: it can be read and searched there, and
-/// every command finds it as before. The ledger keeps its lines, so that `verify` still passes. Nothing is lost.
+/// every command finds it as before. The ledger keeps its lines, so that `verify` still passes. Nothing is lost. In a git
+/// work tree it is one commit of exactly what was packed.
 ///
 /// Examples:
 ///   harness prune
@@ -72,15 +74,17 @@ pub fn archive(args: &ArchiveArgs, app: &App<'_>) -> Result<Answer> {
         app.audit(&org, "archive", &names(&departments))?;
     }
     let now = app.ctx.now();
-    let (mut rows, mut data) = (Vec::new(), Vec::new());
+    let (mut rows, mut data, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     for department in &departments {
         let closed = department.inbox()?.closed;
         let old = department.old_sent(now)?;
         let (sent, mail) = (old.len(), closed.len());
-        if !args.dry_run {
+        if !args.dry_run && sent + mail > 0 {
             let _lock = hold(department)?;
             department.put_away_sent(now)?;
             closed.iter().try_for_each(|filed| department.put_away_closed(filed))?;
+            let subject = format!("archived {}", count(sent + mail, "message"));
+            warnings.extend(commit(app, &org, department, subject)?);
         }
         rows.push(vec![department.dept.to_string(), sent.to_string(), mail.to_string()]);
         data.push(json!({"dept": department.dept, "sent": sent, "closed": mail}));
@@ -88,7 +92,7 @@ pub fn archive(args: &ArchiveArgs, app: &App<'_>) -> Result<Answer> {
     let verb = if args.dry_run { "Would move" } else { "Moved" };
     let table = render_table(&["DEPARTMENT", "SENT", "CLOSED"], &rows, app.ui.width());
     let data = json!({"dry_run": args.dry_run, "departments": data});
-    Ok(Answer::new("harness.archive/1", data, format!("{verb} to the archive:\n{table}")))
+    Ok(Answer::new("harness.archive/1", data, format!("{verb} to the archive:\n{table}")).warnings(warnings))
 }
 
 pub fn prune(args: &PruneArgs, app: &App<'_>) -> Result<Answer> {
@@ -102,11 +106,19 @@ pub fn prune(args: &PruneArgs, app: &App<'_>) -> Result<Answer> {
     if !args.dry_run {
         app.audit(&org, "prune", &format!("records of {} before {}", names(&departments), args.older_than))?;
     }
-    let (mut rows, mut data) = (Vec::new(), Vec::new());
+    let (mut rows, mut data, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     for department in &departments {
         let (records, packs) = match args.dry_run {
             true => (department.count_old_records(before)?, None),
-            false => pack(app, department, before)?,
+            false => {
+                let _lock = hold(department)?;
+                let packed = department.pack_records(before)?;
+                if packed.records > 0 {
+                    let subject = format!("packed {}", count(packed.records, "record"));
+                    warnings.extend(commit(app, &org, department, subject)?);
+                }
+                (packed.records, Some(packed.packs))
+            }
         };
         let shown = packs.map_or_else(|| "-".to_string(), |packs: usize| packs.to_string());
         rows.push(vec![department.dept.to_string(), records.to_string(), shown]);
@@ -116,33 +128,32 @@ pub fn prune(args: &PruneArgs, app: &App<'_>) -> Result<Answer> {
     let table = render_table(&["DEPARTMENT", "RECORDS", "PACKS"], &rows, app.ui.width());
     let data: Value = json!({"dry_run": args.dry_run, "departments": data});
     let text = format!("{verb} records older than {}:\n{table}", args.older_than);
-    Ok(Answer::new("harness.prune/1", data, text))
+    Ok(Answer::new("harness.prune/1", data, text).warnings(warnings))
 }
 
-fn pack(app: &App<'_>, department: &Department, before: Time) -> Result<(usize, Option<usize>)> {
-    let count = {
-        let _lock = hold(department)?;
-        department.pack_records(before)?
-    };
-    if count.records > 0 && org_accepts(app, department)? {
-        let order = Order {
-            dept: department.dept.as_str(),
-            kind: "prune",
-            work: Work::Loop { max_iterations: 1 },
-            engines: vec!["rules".to_string()],
-            effects: Effects::CarriedOut,
-        };
-        at_shop(app, &order, |shop| {
-            shop.commit_as(format!("packed {} records", count.records));
-            Ok(())
-        })?;
+/// Commits exactly what was put away, under the department's lock. Git runs only in accepted departments.
+fn commit(app: &App<'_>, org: &Org, department: &Department, subject: String) -> Result<Vec<String>> {
+    if org.standing(department)? != Standing::Accepted {
+        return Ok(Vec::new());
     }
-    Ok((count.records, Some(count.packs)))
+    let committing = Committing {
+        org,
+        department,
+        variables: app.ctx.variables(),
+        redactor: &Redactor::new(&[]),
+        now: app.ctx.now(),
+        scope: Scope::Here,
+        subject: Some(subject),
+    };
+    Ok(match committing.commit() {
+        Committed::Later(why) => vec![format!("{}: not committed yet: {why}", department.dept)],
+        Committed::Done { left, .. } => left,
+        Committed::Nothing | Committed::Off(_) => Vec::new(),
+    })
 }
 
-/// Git runs only in accepted departments.
-fn org_accepts(app: &App<'_>, department: &Department) -> Result<bool> {
-    Ok(app.org()?.standing(department)? == crate::store::charters::Standing::Accepted)
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn hold(department: &Department) -> Result<crate::store::lock::Lock> {

@@ -1,17 +1,19 @@
 //! `harness commit`: commits what was written in a department since its last commit.
 
 use super::app::{App, Result};
-use super::running::commit_department;
+use super::running::{commit_department, show_commit};
 use crate::error::CommandError;
-use crate::run::commit::Committed;
+use crate::run::commit::{Committed, Made};
 use crate::ui::Answer;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Commit what was written in a department
 ///
 /// Every run ends in a commit of its own. This is for what came from elsewhere meanwhile, as messages that other
-/// departments delivered, and for a commit that could not be made. Only files that harness wrote are committed, never
-/// your own changes, with the same care as at the end of a run: no hook, filter or other program of the repository runs.
+/// departments delivered, and for commits that could not be made: each run that waits gets its own, but runs that wrote
+/// the same file share one. Only files that harness wrote are committed, never your own changes, with the same care as at
+/// the end of a run: no hook, filter or other program of the repository runs.
 ///
 /// Examples:
 ///   harness commit rd
@@ -21,7 +23,7 @@ use serde_json::json;
 pub struct CommitArgs {
     /// The department
     dept: String,
-    /// Show which files would be looked at, and commit nothing
+    /// Show which files would be committed, and commit nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -29,40 +31,42 @@ pub struct CommitArgs {
 pub fn run(args: &CommitArgs, app: &App<'_>) -> Result<Answer> {
     app.require_human("commit")?;
     let org = app.org()?;
-    let department = app.department(&org, &args.dept)?;
+    app.department(&org, &args.dept)?;
     if args.dry_run {
-        let mut files: Vec<String> = department.noted()?.notes.into_iter().map(|note| note.path).collect();
-        files.sort();
-        files.dedup();
-        let list: String = files.iter().map(|path| format!("  {path}\n")).collect();
-        let text = format!("{}: {} files were written since the last commit\n{list}", args.dept, files.len());
-        return Ok(Answer::new(
-            "harness.commit/1",
-            json!({"dept": args.dept, "files": files, "dry_run": true}),
-            text,
-        ));
+        return answer(&args.dept, &show_commit(app, &args.dept)?, Doing::Shown);
     }
     app.audit(&org, "commit", &args.dept)?;
-    answer(&args.dept, &commit_department(app, &args.dept)?)
+    answer(&args.dept, &commit_department(app, &args.dept)?, Doing::Done)
 }
 
-fn answer(dept: &str, committed: &Committed) -> Result<Answer> {
+/// Whether it was done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    Done,
+    Shown,
+}
+
+fn answer(dept: &str, committed: &Committed, doing: Doing) -> Result<Answer> {
     match committed {
-        Committed::Done { commit, subject, files, left } => {
+        Committed::Done { commits, left } => {
             let warnings = left.iter().map(|what| format!("left out: {what}")).collect();
-            let count =
-                if files.len() == 1 { "1 file".to_string() } else { format!("{} files", files.len()) };
-            let short = commit.get(..12).unwrap_or(commit);
-            let text = format!(
-                "{short} {subject} ({count})\nUndo the commit, and keep the files: git -C org-{dept} reset --mixed HEAD~1\n"
-            );
-            let data =
-                json!({"dept": dept, "commit": commit, "subject": subject, "files": files, "left": left});
-            Ok(Answer::new("harness.commit/1", data, text).warnings(warnings))
+            let text = match doing {
+                Doing::Done => format!(
+                    "{}Undo the commit{}, and keep the files: git -C org-{dept} reset --mixed HEAD~{}\n",
+                    commits.iter().map(line).collect::<String>(),
+                    if commits.len() == 1 { "" } else { "s" },
+                    commits.len()
+                ),
+                Doing::Shown => format!(
+                    "{dept}: would commit\n{}",
+                    commits.iter().map(|made| format!("  {}{}", line(made), list(made))).collect::<String>()
+                ),
+            };
+            Ok(Answer::new("harness.commit/1", data(dept, commits, left, doing), text).warnings(warnings))
         }
         Committed::Nothing => Ok(Answer::new(
             "harness.commit/1",
-            json!({"dept": dept, "commit": null, "files": []}),
+            data(dept, &[], &[], doing),
             format!("{dept}: nothing to commit\n"),
         )),
         Committed::Off(why) => Err(CommandError::failed(format!("nothing is committed: {why}"))
@@ -74,4 +78,34 @@ fn answer(dept: &str, committed: &Committed) -> Result<Answer> {
             .code("not_committed")
             .hint(format!("put that right, then `harness commit {dept}`; the next run commits it too"))),
     }
+}
+
+/// One commit: its short name where it has one, its subject, and how many files.
+fn line(made: &Made) -> String {
+    let count =
+        if made.files.len() == 1 { "1 file".to_string() } else { format!("{} files", made.files.len()) };
+    let short = made.commit.get(..12).unwrap_or(&made.commit);
+    format!("{short} {} ({count})\n", made.subject).trim_start().to_string()
+}
+
+fn list(made: &Made) -> String {
+    made.files.iter().map(|path| format!("    {path}\n")).collect()
+}
+
+/// The newest commit is told by itself too.
+fn data(dept: &str, commits: &[Made], left: &[String], doing: Doing) -> Value {
+    let id = |made: &Made| Some(made.commit.clone()).filter(|commit| !commit.is_empty());
+    let files: BTreeSet<&String> = commits.iter().flat_map(|made| &made.files).collect();
+    let each = commits.iter().map(
+        |made| json!({"commit": id(made), "subject": made.subject, "runs": made.runs, "files": made.files}),
+    );
+    json!({
+        "dept": dept,
+        "commit": commits.last().and_then(id),
+        "subject": commits.last().map(|made| &made.subject),
+        "files": files,
+        "left": left,
+        "commits": each.collect::<Vec<_>>(),
+        "dry_run": doing == Doing::Shown,
+    })
 }

@@ -145,6 +145,7 @@ impl Sink for Story<'_> {
                 format!("    {} {}", action.name, one_line(&action.target, 100))
             }
             Event::Notice(text) => format!("    {}", one_line(text, 200)),
+            Event::NotCommitted(why) => format!("    not committed yet: {}", one_line(why, 200)),
             _ => return,
         };
         self.app.ui.notice(line.trim_end());

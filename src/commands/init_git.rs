@@ -2,7 +2,7 @@
 
 use super::app::{App, Result};
 use crate::domain::redact::Redactor;
-use crate::run::commit::{Committed, Committing};
+use crate::run::commit::{Committed, Committing, Scope};
 use crate::run::git::Git;
 use crate::store::charters::Standing;
 use crate::store::git::find_repository;
@@ -67,8 +67,8 @@ pub fn first_commit(
         variables: app.ctx.variables(),
         redactor: &Redactor::new(&[]),
         now: app.ctx.now(),
+        scope: Scope::All,
         subject: Some("made by harness init".to_string()),
-        trailers: Vec::new(),
     };
     if let Committed::Later(why) = committing.commit() {
         warnings.push(format!("org-{} is not committed yet: {why}", department.dept));

@@ -77,19 +77,29 @@ pub fn settle_department(app: &App<'_>, order: &Order<'_>, sink: &mut dyn Sink) 
 
 /// Commits what was written, under the department's lock, and runs nothing.
 pub fn commit_department(app: &App<'_>, dept: &str) -> Result<Committed> {
-    let order = Order {
-        dept,
-        kind: "commit",
-        work: Work::Loop { max_iterations: 1 },
-        engines: vec!["rules".to_string()],
-        effects: Effects::CarriedOut,
-    };
-    with_shop(app, &order, &mut Silent, |shop, _| {
+    with_shop(app, &commit_order(dept), &mut Silent, |shop, _| {
         match shop.committed_locked().map_err(|error| to_command_error(dept, error))? {
             Some(committed) => Ok(committed),
             None => Err(busy(dept, shop.department.active().unwrap_or(None))),
         }
     })
+}
+
+/// What a commit of it would be. Nothing is touched.
+pub fn show_commit(app: &App<'_>, dept: &str) -> Result<Committed> {
+    with_shop(app, &commit_order(dept), &mut Silent, |shop, _| {
+        shop.shown_commit().map_err(|error| to_command_error(dept, error))
+    })
+}
+
+fn commit_order(dept: &str) -> Order<'_> {
+    Order {
+        dept,
+        kind: "commit",
+        work: Work::Loop { max_iterations: 1 },
+        engines: vec!["rules".to_string()],
+        effects: Effects::CarriedOut,
+    }
 }
 
 /// Something done with a department's shop, and nothing run.
@@ -229,6 +239,11 @@ pub fn to_command_error(dept: &str, error: RunError) -> CommandError {
     CommandError::refused(message).code(code).hint(hint)
 }
 
+/// The warning that what was written is not committed, where that is so.
+pub fn unmade(why: Option<&str>) -> Vec<String> {
+    why.map(|why| format!("not committed yet: {why}")).into_iter().collect()
+}
+
 /// How a run ended, for people and for scripts.
 pub fn answer(dept: &str, end: &RunEnd, interrupted: bool) -> Answer {
     let cost = match end.cost_usd {
@@ -251,6 +266,7 @@ pub fn answer(dept: &str, end: &RunEnd, interrupted: bool) -> Answer {
         "steps": end.steps,
         "cost_usd": end.cost_usd,
         "counted_usd": end.counted_usd,
+        "not_committed": end.not_committed,
     });
-    Answer::new("harness.run/1", data, text).exit(exit)
+    Answer::new("harness.run/1", data, text).warnings(unmade(end.not_committed.as_deref())).exit(exit)
 }

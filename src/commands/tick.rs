@@ -70,6 +70,8 @@ pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
     let mut warnings = keep_logs_small(app, &org, &depts);
     let reports = pulse_once(app, &org, pulse, depts, args.jobs as usize)?;
     warnings.extend(escalate_stalled(app, &org, &reports));
+    let here = |report: &&Report| app.ui.format == Format::Json || !report.elsewhere;
+    warnings.extend(reports.iter().filter(here).filter_map(unmade));
     Ok(answer(args, app, &org, &reports).warnings(warnings))
 }
 
@@ -90,6 +92,16 @@ fn escalate_stalled(app: &App<'_>, org: &Org, reports: &[Report]) -> Vec<String>
         Ok(Movement::Stalled(stalled)) => super::stalled::escalate(app, org, &stalled),
         Ok(_) => Vec::new(),
         Err(error) => vec![format!("whether work is stalled can't be seen: {error}")],
+    }
+}
+
+/// The warning that a run is not committed, where that is so.
+fn unmade(report: &Report) -> Option<String> {
+    match &report.ran {
+        Some(Ran::Ended { not_committed: Some(why), .. }) => {
+            Some(format!("{}: not committed yet: {why}", report.dept))
+        }
+        _ => None,
     }
 }
 
@@ -195,12 +207,13 @@ fn is_bad(report: &Report) -> bool {
 }
 
 fn to_json(report: &Report) -> Value {
-    let Report { dept, receipt, is_new, ran } = report;
+    let Report { dept, receipt, is_new, ran, .. } = report;
     let mut row = json!({
         "dept": dept, "receipt": receipt.code, "why": receipt.why, "since": receipt.at, "new": is_new,
     });
-    if let Some(Ran::Ended { run, outcome, reason }) = ran {
-        row["run"] = json!({"run": run, "outcome": outcome, "reason": reason});
+    if let Some(Ran::Ended { run, outcome, reason, not_committed }) = ran {
+        row["run"] =
+            json!({"run": run, "outcome": outcome, "reason": reason, "not_committed": not_committed});
     }
     row
 }
@@ -293,7 +306,11 @@ impl Shift<'_> {
         };
         let ends = run_siblings(&program, &siblings, free, PATIENCE, &|| interrupt.asked());
         let wake = self.org.wake();
-        due.iter().zip(ends).map(|(due, end)| told(&wake, due, end)).collect()
+        let not_committed = |due: &Due| {
+            let unmade = self.org.department(&due.dept).ok()??.unmade_commit().ok()?;
+            unmade.map(|unmade| unmade.why)
+        };
+        due.iter().zip(ends).map(|(due, end)| told(&wake, due, end, not_committed(due))).collect()
     }
 
     fn run_one(&self, due: &Due) -> Ran {
@@ -310,7 +327,8 @@ impl Shift<'_> {
         };
         match run_scheduled(self.app, &order, slot, sink.as_mut()) {
             Ok(Scheduled::Ended(end)) => {
-                Ran::Ended { run: end.run, outcome: end.outcome.word().to_string(), reason: end.reason }
+                let (run, not_committed) = (end.run, end.not_committed);
+                Ran::Ended { run, outcome: end.outcome.word().to_string(), reason: end.reason, not_committed }
             }
             Ok(Scheduled::Nothing(why)) => Ran::Not { code: "nothing_open".to_string(), why },
             Err(error) if error.kind == Kind::Busy => {
@@ -339,7 +357,7 @@ impl Shift<'_> {
 }
 
 /// What became of a department that had a tick of its own.
-fn told(wake: &Wake, due: &Due, end: SiblingEnd) -> Ran {
+fn told(wake: &Wake, due: &Due, end: SiblingEnd, not_committed: Option<String>) -> Ran {
     match end {
         SiblingEnd::NotStarted => Ran::Not {
             code: "no_slot".to_string(),
@@ -351,7 +369,8 @@ fn told(wake: &Wake, due: &Due, end: SiblingEnd) -> Ran {
             let (receipt, settled) = (entry.receipt, entry.settled.unwrap_or_default());
             let ran = match receipt.code.as_str() {
                 "ran" => {
-                    Ran::Ended { run: settled.run, outcome: settled.outcome, reason: receipt.why.clone() }
+                    let (run, outcome, reason) = (settled.run, settled.outcome, receipt.why.clone());
+                    Ran::Ended { run, outcome, reason, not_committed }
                 }
                 _ => Ran::Not { code: receipt.code.clone(), why: receipt.why.clone() },
             };

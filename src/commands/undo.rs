@@ -2,7 +2,7 @@
 
 use super::app::{App, Result};
 use super::run_id::find_run;
-use super::running::{Order, at_shop};
+use super::running::{Order, at_shop, unmade};
 use crate::domain::undo::{Item, Verdict};
 use crate::error::CommandError;
 use crate::run::Effects;
@@ -74,7 +74,9 @@ pub fn run(args: &UndoArgs, app: &App<'_>) -> Result<Answer> {
         }
     }
     app.audit(&org, "undo", &format!("{run} of {dept}"))?;
-    answer(&run, at_shop(app, &order, |shop| shop.undo(&run))?)
+    let answer = answer(&run, at_shop(app, &order, |shop| shop.undo(&run))?)?;
+    let waits = department.unmade_commit()?.map(|unmade| unmade.why);
+    Ok(answer.warnings(unmade(waits.as_deref())))
 }
 
 fn nothing_kept(run: &str) -> CommandError {
@@ -95,6 +97,14 @@ fn answer(run: &str, undone: Undone) -> Result<Answer> {
                 .code("nothing_to_undo"))
         }
         Undone::NothingKept => Err(nothing_kept(run)),
+        Undone::NotHere(path) => Err(CommandError::failed(format!(
+            "{}: its signature is not that of this organisation's key in this folder: it was moved or copied here since, \
+             the key is another, or somebody changed the file",
+            path.display()
+        ))
+        .code("not_here")
+        .hint("what was moved is undone where it stood: move it back, undo, and move it again")
+        .hint("with git, `git revert` takes the run's commit back")),
         Undone::Busy(dept) => {
             Err(CommandError::new(crate::error::Kind::Busy, format!("`{dept}` is at work"))
                 .hint(format!("wait, or end it: `harness stop-loop {dept}`")))

@@ -3,6 +3,8 @@
 //! Every file that the program writes in a department is noted before it is written. A noted path that turns out to be
 //! unchanged harms nothing; a path that is not noted is never committed, so that a human's own changes stay theirs.
 
+pub mod batches;
+
 use super::ledger::{ActionLine, Line, RunLine, StepLine};
 use super::text::one_line;
 use super::verdict::Verdict;
@@ -78,7 +80,7 @@ pub enum Standing {
 }
 
 /// The notes by file.
-pub fn fold_notes(notes: &[Note]) -> BTreeMap<String, Standing> {
+pub fn fold_notes<'a>(notes: impl IntoIterator<Item = &'a Note>) -> BTreeMap<String, Standing> {
     let mut files = BTreeMap::new();
     for note in notes {
         let before = files.remove(&note.path);
@@ -128,8 +130,8 @@ fn holds(text: &[u8], entry: &[u8]) -> bool {
 }
 
 /// Whether more than records would be committed: a run that changed nothing still has a record.
-pub fn is_change(paths: &[String]) -> bool {
-    paths.iter().any(|path| !path.starts_with(RECORDS))
+pub fn is_change<'a>(paths: impl IntoIterator<Item = &'a str>) -> bool {
+    paths.into_iter().any(|path| !path.starts_with(RECORDS))
 }
 
 /// What one commit tells: its runs with their lines of the ledger, and what came from elsewhere.
@@ -142,8 +144,6 @@ pub struct Telling<'a> {
     pub paths: &'a [String],
     /// Said instead of what the runs did.
     pub subject: Option<String>,
-    /// Trailers beyond those of the runs.
-    pub trailers: Vec<(String, String)>,
 }
 
 /// The commit's message: a subject, and the trailers of its runs.
@@ -165,7 +165,6 @@ pub fn render_commit(telling: &Telling<'_>) -> String {
         trailers.push(("Harness-Decision".to_string(), decisions(&steps)));
         trailers.push(("Harness-Cost".to_string(), cost(telling, &steps)));
     }
-    trailers.extend(telling.trailers.iter().cloned());
     let mut text = format!("{subject}\n");
     if !trailers.is_empty() {
         text.push('\n');

@@ -37,6 +37,8 @@ pub enum Event<'a> {
     },
     /// Something a person should know: a message set aside, a plan finished after a crash.
     Notice(&'a str),
+    /// The run's commit could not be made, and follows: why. Whoever shows how the run ended says it too.
+    NotCommitted(&'a str),
     /// A run ended.
     Done {
         run: &'a str,
@@ -73,6 +75,9 @@ impl Event<'_> {
                 "cost_usd": cost_usd,
             }),
             Event::Notice(text) => json!({"event": "notice", "text": text}),
+            Event::NotCommitted(why) => {
+                json!({"event": "notice", "text": format!("not committed yet: {why}")})
+            }
             Event::Done { run, outcome, reason } => {
                 json!({"event": "done", "run": run, "outcome": outcome, "reason": reason})
             }

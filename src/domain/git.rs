@@ -4,10 +4,9 @@
 //! helper that fetches what is missing. So only plumbing is used that knows no attributes, every call carries the same
 //! settings, and the environment is a short list. What signs a commit is taken from the user's own settings alone.
 
-use std::collections::BTreeMap;
+pub mod import;
 
-/// Where a commit is made before the branch moves on to it.
-pub const NEXT: &str = "refs/harness/next";
+use std::collections::BTreeMap;
 
 /// Settings that no repository can override: the command line wins over its files.
 const SAFE: [&str; 6] = [
@@ -131,18 +130,41 @@ pub struct Committer {
     pub signs: bool,
 }
 
-/// Reads `git var -l`: the settings first, and then who the user is.
-pub fn parse_committer(stdout: &str) -> Result<Committer, String> {
+/// What `git var -l` says: the settings that count here, and who the user is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variables {
+    pub is_bare: bool,
+    /// Whether the work tree is named by the settings instead of standing around its `.git`.
+    pub names_work_tree: bool,
+    /// Whether the settings name a file of what is ignored everywhere.
+    pub names_excludes: bool,
+    /// Else why git knows of nobody.
+    pub by: Result<Committer, String>,
+}
+
+/// Reads `git var -l`: the settings first, of which the last counts, and then who the user is.
+pub fn parse_variables(stdout: &str) -> Variables {
     let last = |key: &str| stdout.lines().rev().find_map(|line| line.strip_prefix(key));
-    let unknown = || {
-        "git does not know who you are: set it with `git config --global user.name` and `user.email`"
-            .to_string()
+    let is_true = |key: &str| {
+        let value = last(key).map(str::to_ascii_lowercase);
+        matches!(value.as_deref(), Some("true" | "yes" | "on" | "1" | ""))
     };
-    let (author, zone) = last("GIT_AUTHOR_IDENT=").and_then(split_ident).ok_or_else(unknown)?;
-    let (committer, _) = last("GIT_COMMITTER_IDENT=").and_then(split_ident).ok_or_else(unknown)?;
-    let signs = last("commit.gpgsign=")
-        .is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1" | ""));
-    Ok(Committer { author, committer, zone, signs })
+    let ident = |key: &str| last(key).and_then(split_ident);
+    let by = match (ident("GIT_AUTHOR_IDENT="), ident("GIT_COMMITTER_IDENT=")) {
+        (Some((author, zone)), Some((committer, _))) => {
+            Ok(Committer { author, committer, zone, signs: is_true("commit.gpgsign=") })
+        }
+        _ => {
+            Err("git does not know who you are: set it with `git config --global user.name` and `user.email`"
+                .to_string())
+        }
+    };
+    Variables {
+        is_bare: is_true("core.bare="),
+        names_work_tree: last("core.worktree=").is_some(),
+        names_excludes: last("core.excludesfile=").is_some(),
+        by,
+    }
 }
 
 /// `Name <address> seconds zone`; none where git had to make the name or address up.
@@ -186,175 +208,14 @@ pub fn signing_settings(stdout: &str) -> Vec<String> {
     own.iter().map(|(key, value)| format!("{key}={value}")).collect()
 }
 
-/// One file of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Beneath the department's folder.
-    pub path: String,
-    /// What the commit holds there; none where the file is gone.
-    pub bytes: Option<Vec<u8>>,
-    /// What is staged there afterwards, where a human staged something else.
-    pub staged: Option<Vec<u8>>,
-}
+/// The lines of the `.gitignore` that `init` writes: none of what harness commits is ignored by them.
+const OWN_IGNORES: [&str; 3] = [".harness/*", "!.harness/director-config.json", "!.harness/director-runs/"];
 
-/// A commit to be made.
-#[derive(Clone, Debug)]
-pub struct Commit<'a> {
-    pub prefix: &'a str,
-    pub parent: Option<&'a str>,
-    pub changes: &'a [Change],
-    pub message: &'a str,
-    pub by: &'a Committer,
-    /// Seconds since 1970.
-    pub at: i64,
-}
-
-/// What `fast-import` reads: the files, what they were before, and the commit. It answers what [`parse_import`] reads.
-pub fn import_stream(commit: &Commit<'_>) -> Vec<u8> {
-    let mut stream = Vec::new();
-    let mut mark = 0;
-    let mut blob = |stream: &mut Vec<u8>, bytes: &[u8]| {
-        mark += 1;
-        stream.extend_from_slice(format!("blob\nmark :{mark}\ndata {}\n", bytes.len()).as_bytes());
-        stream.extend_from_slice(bytes);
-        stream.extend_from_slice(format!("\nget-mark :{mark}\n").as_bytes());
-        mark
-    };
-    let mut changes = String::new();
-    for change in commit.changes {
-        let path = quote(&format!("{}{}", commit.prefix, change.path));
-        match commit.parent {
-            Some(parent) => stream.extend_from_slice(format!("ls {parent} {path}\n").as_bytes()),
-            None => stream.extend_from_slice(b"progress missing\n"),
-        }
-        match &change.bytes {
-            Some(bytes) => changes.push_str(&format!("M 100644 :{} {path}\n", blob(&mut stream, bytes))),
-            None => changes.push_str(&format!("D {path}\n")),
-        }
-        if let Some(staged) = &change.staged {
-            blob(&mut stream, staged);
-        }
-    }
-    let Commit { by, at, message, .. } = commit;
-    let last = mark + 1;
-    let head = format!(
-        "commit {NEXT}\nmark :{last}\nauthor {} {at} {zone}\ncommitter {} {at} {zone}\ndata {}\n{message}\n",
-        by.author,
-        by.committer,
-        message.len(),
-        zone = by.zone,
-    );
-    stream.extend_from_slice(head.as_bytes());
-    if let Some(parent) = commit.parent {
-        stream.extend_from_slice(format!("from {parent}\n").as_bytes());
-    }
-    stream.extend_from_slice(changes.as_bytes());
-    stream.extend_from_slice(format!("\nget-mark :{last}\ndone\n").as_bytes());
-    stream
-}
-
-/// A path as `fast-import` reads it.
-fn quote(path: &str) -> String {
-    let mut quoted = String::from("\"");
-    for byte in path.bytes() {
-        match byte {
-            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
-            0x20..=0x7e => quoted.push(char::from(byte)),
-            _ => quoted.push_str(&format!("\\{byte:03o}")),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// What was made of a stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
-    /// The objects of each change: in the commit, and staged.
-    pub objects: Vec<(Option<String>, Option<String>)>,
-    /// The files that the commit changes.
-    pub changed: Vec<String>,
-    pub commit: String,
-}
-
-/// Reads the answer to [`import_stream`].
-pub fn parse_import(stdout: &str, changes: &[Change]) -> Option<Imported> {
-    let mut lines = stdout.lines();
-    let mut imported = Imported::default();
-    for change in changes {
-        let before =
-            lines.next()?.split('\t').next()?.split_once(" blob ").map(|(_, object)| object.to_string());
-        let object = match &change.bytes {
-            Some(_) => Some(lines.next().filter(|line| is_object(line))?.to_string()),
-            None => None,
-        };
-        let staged = match &change.staged {
-            Some(_) => Some(lines.next().filter(|line| is_object(line))?.to_string()),
-            None => object.clone(),
-        };
-        if object != before {
-            imported.changed.push(change.path.clone());
-        }
-        imported.objects.push((object, staged));
-    }
-    imported.commit = lines.next().filter(|line| is_object(line))?.to_string();
-    Some(imported)
-}
-
-/// What `update-index -z --index-info` reads, so that the index agrees with the commit.
-pub fn index_lines(prefix: &str, changes: &[Change], imported: &Imported) -> Vec<u8> {
-    let mut lines = Vec::new();
-    let none = "0".repeat(imported.commit.len());
-    for (change, (_, staged)) in changes.iter().zip(&imported.objects) {
-        let (mode, object) = match staged {
-            Some(object) => ("100644", object),
-            None => ("0", &none),
-        };
-        lines.extend_from_slice(format!("{mode} {object} 0\t{prefix}{}\0", change.path).as_bytes());
-    }
-    lines
-}
-
-/// What `update-ref --stdin` reads: the branch moves on from where it was, and the scratch name goes.
-pub fn ref_lines(branch: &str, new: &str, old: Option<&str>) -> String {
-    let moved = match old {
-        Some(old) => format!("update {branch} {new} {old}\n"),
-        None => format!("create {branch} {new}\n"),
-    };
-    format!("start\n{moved}delete {NEXT}\nprepare\ncommit\n")
-}
-
-/// What `cat-file --batch` reads for some paths: as committed, and as staged.
-pub fn batch_lines(place: &GitPlace, paths: &[&str]) -> String {
-    let mut lines = String::new();
-    for path in paths {
-        let path = format!("{}{path}", place.prefix);
-        match &place.head {
-            Some(head) => lines.push_str(&format!("{head}:{path}\n")),
-            None => lines.push_str("0 missing\n"),
-        }
-        lines.push_str(&format!(":{path}\n"));
-    }
-    lines
-}
-
-/// Reads the answer of `cat-file --batch`: each object's bytes, in their order; none for what is not there.
-pub fn parse_batch(stdout: &[u8]) -> Vec<Option<Vec<u8>>> {
-    let mut objects = Vec::new();
-    let mut rest = stdout;
-    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
-        rest = &rest[end + 1..];
-        let size = head.split(' ').nth(2).and_then(|size| size.parse::<usize>().ok());
-        match size.filter(|size| is_object(head.split(' ').next().unwrap_or("")) && *size < rest.len()) {
-            Some(size) => {
-                objects.push(Some(rest[..size].to_vec()));
-                rest = &rest[size + 1..];
-            }
-            None => objects.push(None),
-        }
-    }
-    objects
+/// Whether a file of ignored names surely ignores nothing that harness commits, so that git needn't be asked.
+pub fn ignores_nothing(text: &str) -> bool {
+    let rules = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let rules: Vec<&str> = rules.collect();
+    rules.is_empty() || rules == OWN_IGNORES
 }
 
 #[cfg(test)]
@@ -362,7 +223,6 @@ mod tests {
     use super::*;
 
     const OBJECT: &str = "0123456789012345678901234567890123456789";
-    const OTHER: &str = "1123456789012345678901234567890123456789";
 
     #[test]
     fn places_are_told_apart() {
@@ -383,7 +243,7 @@ mod tests {
     #[test]
     fn who_commits_is_known_or_not() {
         let check = |stdout: &str, expected: Option<bool>| {
-            assert_eq!(parse_committer(stdout).ok().map(|by| by.signs), expected, "{stdout}");
+            assert_eq!(parse_variables(stdout).by.ok().map(|by| by.signs), expected, "{stdout}");
         };
         let ident =
             |who: &str| format!("GIT_COMMITTER_IDENT={who} 1 +0100\nGIT_AUTHOR_IDENT={who} 1 +0100\n");
@@ -392,8 +252,15 @@ mod tests {
         check(&ident("A B <a@host.(none)>"), None);
         check(&ident(" <a@b>"), None);
         check("", None);
-        let by = parse_committer(&ident("A > B <a@b>")).unwrap();
+        let by = parse_variables(&ident("A > B <a@b>")).by.unwrap();
         assert_eq!((by.author.as_str(), by.zone.as_str()), ("A > B <a@b>", "+0100"));
+    }
+
+    #[test]
+    fn the_last_of_a_setting_counts() {
+        let variables = parse_variables("core.bare=true\ncore.bare=false\ncore.excludesfile=~/x\n");
+        assert!(!variables.is_bare && variables.names_excludes && !variables.names_work_tree);
+        assert!(parse_variables("core.bare=false\ncore.bare=true\n").is_bare);
     }
 
     #[test]
@@ -406,56 +273,12 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_and_its_answer() {
-        let changes = [
-            Change { path: "a b\"é".into(), bytes: Some(b"x\n".to_vec()), staged: None },
-            Change { path: "gone".into(), bytes: None, staged: None },
-            Change { path: "same".into(), bytes: Some(b"s".to_vec()), staged: Some(b"t".to_vec()) },
-        ];
-        let by = Committer {
-            author: "A <a@b>".into(),
-            committer: "A <a@b>".into(),
-            zone: "+0000".into(),
-            signs: false,
-        };
-        let commit = Commit {
-            prefix: "p/",
-            parent: Some(OBJECT),
-            changes: &changes,
-            message: "rd: x\n",
-            by: &by,
-            at: 7,
-        };
-        let stream = String::from_utf8(import_stream(&commit)).unwrap();
-        assert_eq!(
-            stream,
-            format!(
-                "ls {OBJECT} \"p/a b\\\"\\303\\251\"\nblob\nmark :1\ndata 2\nx\n\nget-mark :1\nls {OBJECT} \"p/gone\"\n\
-                 ls {OBJECT} \"p/same\"\nblob\nmark :2\ndata 1\ns\nget-mark :2\nblob\nmark :3\ndata 1\nt\nget-mark :3\n\
-                 commit refs/harness/next\nmark :4\nauthor A <a@b> 7 +0000\ncommitter A <a@b> 7 +0000\ndata 6\nrd: x\n\n\
-                 from {OBJECT}\nM 100644 :1 \"p/a b\\\"\\303\\251\"\nD \"p/gone\"\nM 100644 :2 \"p/same\"\n\nget-mark :4\ndone\n"
-            )
-        );
-        let answer = format!(
-            "missing p/a\n{OBJECT}\n100644 blob {OBJECT}\tp/gone\n100644 blob {OTHER}\tp/same\n{OTHER}\n{OBJECT}\n{OTHER}\n"
-        );
-        let imported = parse_import(&answer, &changes).unwrap();
-        assert_eq!(imported.changed, ["a b\"é", "gone"]);
-        assert_eq!(imported.commit, OTHER);
-        let lines = String::from_utf8(index_lines("p/", &changes, &imported)).unwrap();
-        assert_eq!(
-            lines,
-            format!(
-                "100644 {OBJECT} 0\tp/a b\"é\00 {} 0\tp/gone\0100644 {OBJECT} 0\tp/same\0",
-                "0".repeat(40)
-            )
-        );
-        assert_eq!(parse_import("nonsense\n", &changes), None);
-    }
-
-    #[test]
-    fn objects_are_read_off_a_batch() {
-        let answer = format!("{OBJECT} blob 3\na\nb\n{OBJECT}:x missing\n{OBJECT} blob 0\n\n");
-        assert_eq!(parse_batch(answer.as_bytes()), [Some(b"a\nb".to_vec()), None, Some(Vec::new())]);
+    fn only_what_surely_ignores_nothing_is_taken_as_such() {
+        let own = include_str!("../../org-template/shared/gitignore");
+        for (text, expected) in
+            [("", true), ("# a\n\n", true), (own, true), ("outbox/\n", false), (".harness/*\n", false)]
+        {
+            assert_eq!(ignores_nothing(text), expected, "{text}");
+        }
     }
 }

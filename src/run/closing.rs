@@ -60,6 +60,8 @@ pub struct RunEnd {
     pub steps: u64,
     pub cost_usd: Option<f64>,
     pub counted_usd: f64,
+    /// Why what it wrote is not committed, where that is so.
+    pub not_committed: Option<String>,
 }
 
 impl Shop<'_> {

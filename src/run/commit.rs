@@ -5,24 +5,22 @@
 //! on, if it still stands where it did. Killed in between, the notes are still there and the next commit takes them in.
 //! Whatever goes wrong is said in a word: the run stands, and the commit follows.
 
-use super::git::{Git, succeeded};
+mod plan;
+
+use super::git::Git;
 use super::{Effects, Shop};
-use crate::domain::commit::{
-    Note, Standing, Telling, fold_notes, is_change, render_commit, runs_of, with_entries,
-};
-use crate::domain::digest::sha256;
+use crate::domain::commit::Note;
 use crate::domain::event::Event;
-use crate::domain::git::{
-    ASK_PLACE, Change, Commit, Committer, GitPlace, Imported, NEXT, batch_lines, import_stream, index_lines,
-    parse_batch, parse_committer, parse_head, parse_import, parse_place, ref_lines, signing_settings,
-};
+use crate::domain::git::import::{Import, import_stream, index_lines, parse_import, ref_lines};
+use crate::domain::git::{Committer, signing_settings};
 use crate::domain::redact::Redactor;
 use crate::domain::time::Time;
-use crate::process::quick::QuickEnd;
-use crate::store::git::{find_repository, index_is_locked, read_head, under_way};
+use crate::store::git::{find_repository, index_is_locked};
 use crate::store::lock::{Attempt, try_lock};
 use crate::store::org::{Department, Org};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::store::written::Noted;
+use plan::Work;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -39,21 +37,35 @@ pub struct Committing<'a> {
     pub variables: &'a BTreeMap<String, String>,
     pub redactor: &'a Redactor,
     pub now: Time,
-    /// Said instead of what the runs did.
+    pub scope: Scope,
+    /// Said instead of what the last run did.
     pub subject: Option<String>,
-    /// Trailers beyond those of the runs.
-    pub trailers: Vec<(String, String)>,
+}
+
+/// Whose writing is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything that waits.
+    All,
+    /// What this process wrote; the rest waits on.
+    Here,
+}
+
+/// One commit, made or to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Empty where it is only shown.
+    pub commit: String,
+    pub subject: String,
+    pub runs: Vec<String>,
+    pub files: Vec<String>,
 }
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Committed {
-    Done {
-        commit: String,
-        subject: String,
-        files: Vec<String>,
-        left: Vec<String>,
-    },
+    /// In their order, and what was left out.
+    Done { commits: Vec<Made>, left: Vec<String> },
     /// Nothing was written that is not committed.
     Nothing,
     /// There is no work tree, or commits are off.
@@ -92,7 +104,7 @@ impl Shop<'_> {
             return;
         }
         match committing.commit() {
-            Committed::Later(why) => self.tell(&Event::Notice(&format!("not committed yet: {why}"))),
+            Committed::Later(why) => self.tell(&Event::NotCommitted(&why)),
             Committed::Done { left, .. } => {
                 for what in left {
                     self.tell(&Event::Notice(&format!("left out of the commit: {what}")));
@@ -109,6 +121,12 @@ impl Shop<'_> {
         Ok(Some(self.committing().commit()))
     }
 
+    /// What a commit would be. Nothing is touched.
+    pub fn shown_commit(&self) -> super::Result<Committed> {
+        self.accepted_charter()?;
+        Ok(self.committing().show())
+    }
+
     pub fn committing(&self) -> Committing<'_> {
         Committing {
             org: &self.org,
@@ -116,36 +134,32 @@ impl Shop<'_> {
             variables: self.variables,
             redactor: &self.redactor,
             now: (self.now)(),
+            scope: Scope::All,
             subject: None,
-            trailers: Vec::new(),
         }
     }
 }
 
-/// What is to be committed, and what is left to the human.
-struct Picked {
-    changes: Vec<Change>,
-    left: Vec<String>,
-}
-
 impl Committing<'_> {
-    /// Commits what was noted.
+    /// Commits what was noted. That it could not be done is marked until it is.
     pub fn commit(&self) -> Committed {
-        match self.org.settings() {
-            Ok(settings) if settings.git.commit => {}
-            Ok(_) => return Committed::Off("commits are off: `[git] commit` in org.toml".to_string()),
-            Err(error) => return Committed::Later(error.to_string()),
-        }
-        if find_repository(self.department.dir.path()).is_none() {
-            let dept = &self.department.dept;
-            return Committed::Off(format!("org-{dept} is not in a git repository"));
-        }
-        let noted = match self.department.noted() {
-            Ok(noted) if noted.notes.is_empty() => return Committed::Nothing,
-            Ok(noted) => noted,
-            Err(error) => return Committed::Later(error.to_string()),
+        let committed = self.commit_noted();
+        let marked = match &committed {
+            Committed::Later(why) => self.department.mark_unmade(self.now, &self.redactor.mask(why)),
+            _ => self.department.unmark_unmade(),
         };
-        match self.commit_notes(&noted.notes) {
+        match (marked, committed) {
+            (Err(error), Committed::Later(why)) => Committed::Later(format!("{why}; {error}")),
+            (_, committed) => committed,
+        }
+    }
+
+    fn commit_noted(&self) -> Committed {
+        let noted = match self.noted() {
+            Ok(noted) => noted,
+            Err(why) => return why,
+        };
+        match self.make(&noted.notes) {
             Ok(done) => match self.department.forget(noted) {
                 Ok(()) => done,
                 Err(error) => Committed::Later(error.to_string()),
@@ -155,183 +169,63 @@ impl Committing<'_> {
         }
     }
 
-    fn commit_notes(&self, notes: &[Note]) -> Step<Committed> {
-        let git = Git::find(self.variables, self.department.dir.path())
-            .ok_or_else(|| "there is no git on PATH".to_string())?;
-        let files = fold_notes(notes);
-        let paths: String = files.keys().map(|path| format!("{path}\0")).collect();
-        let [place, ignored, who] = git.ask_together([
-            (&ASK_PLACE[..], Vec::new()),
-            (&["check-ignore", "-z", "--stdin"][..], paths.into_bytes()),
-            (&["var", "-l"][..], Vec::new()),
-        ]);
-        let (place, branch) = self.look(&git, place?)?;
-        let files = without_ignored(ignored?, files)?;
-        let Picked { changes, left } = self.pick(&git, &place, files)?;
-        let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
-        // Records alone are no change: they go with the next commit.
-        if !is_change(&paths) {
-            return Err(Halt::Nothing);
-        }
-        let by = parse_committer(&String::from_utf8_lossy(&succeeded(who?)?))?;
-        let message = self.message(notes, &paths)?;
-        wait_for_index(Path::new(&place.git_dir))?;
-        let commit = Commit {
-            prefix: &place.prefix,
-            parent: place.head.as_deref(),
-            changes: &changes,
-            message: &message,
-            by: &by,
-            at: self.now.timestamp(),
+    /// What would be committed. Nothing is touched.
+    pub fn show(&self) -> Committed {
+        let noted = match self.noted() {
+            Ok(noted) => noted,
+            Err(why) => return why,
         };
-        let imported = self.import(&git, &commit)?;
-        if !is_change(&imported.changed) {
-            git.call(&["update-ref", "-d", NEXT], Vec::new())?;
-            // Where only a record differs the notes stay, for the commit that has more to say.
-            return if imported.changed.is_empty() { Ok(Committed::Nothing) } else { Err(Halt::Nothing) };
+        match self.plan(&noted.notes) {
+            Ok(Some(work)) => Committed::Done { commits: work.made(&[]), left: work.left },
+            Ok(None) | Err(Halt::Nothing) => Committed::Nothing,
+            Err(Halt::Later(why)) => Committed::Later(why),
         }
+    }
+
+    /// What waits to be committed; else why nothing is.
+    fn noted(&self) -> Result<Noted, Committed> {
+        match self.org.settings() {
+            Ok(settings) if settings.git.commit => {}
+            Ok(_) => return Err(Committed::Off("commits are off: `[git] commit` in org.toml".to_string())),
+            Err(error) => return Err(Committed::Later(error.to_string())),
+        }
+        if find_repository(self.department.dir.path()).is_none() {
+            let dept = &self.department.dept;
+            return Err(Committed::Off(format!("org-{dept} is not in a git repository")));
+        }
+        let noted = match self.scope {
+            Scope::All => self.department.noted(),
+            Scope::Here => self.department.noted_here(),
+        };
+        match noted {
+            Ok(noted) if noted.notes.is_empty() => Err(Committed::Nothing),
+            Ok(noted) => Ok(noted),
+            Err(error) => Err(Committed::Later(error.to_string())),
+        }
+    }
+
+    fn make(&self, notes: &[Note]) -> Step<Committed> {
+        let Some(work) = self.plan(notes)? else { return Ok(Committed::Nothing) };
+        let Work { git, place, branch, by, drafts, staged, .. } = &work;
+        wait_for_index(Path::new(&place.git_dir))?;
+        let parent = place.head.as_deref();
+        let import = Import { prefix: &place.prefix, parent, drafts, staged, by, at: self.now.timestamp() };
+        // What a killed commit left under the scratch name is written over.
+        let said = git.call(&["fast-import", "--quiet", "--force", "--done"], import_stream(&import))?;
+        let imported = parse_import(&String::from_utf8_lossy(&said), &import)
+            .ok_or_else(|| "git fast-import gave an answer that can't be read".to_string())?;
         // The index first: killed before the branch moves, the next commit finds both; the other way round a human's
         // commit in between would quietly take the run's changes back.
-        git.call(&["update-index", "-z", "--index-info"], index_lines(&place.prefix, &changes, &imported))?;
-        let commit = if by.signs { sign(&git, &by, &commit, &imported)? } else { imported.commit.clone() };
-        let reflog = format!("commit (harness): {}", message.lines().next().unwrap_or_default());
-        let moved = ref_lines(&branch, &commit, place.head.as_deref());
+        git.call(&["update-index", "-z", "--index-info"], index_lines(&place.prefix, &imported))?;
+        let commits = if by.signs { sign(git, &import, &imported.commits)? } else { imported.commits };
+        let last = commits.last().cloned().unwrap_or_default();
+        let made = work.made(&commits);
+        let subject = made.last().map(|made| made.subject.as_str()).unwrap_or_default();
+        let reflog = format!("commit (harness): {subject}");
+        let moved = ref_lines(branch, &last, parent);
         git.call(&["update-ref", "-m", &reflog, "--stdin"], moved.into_bytes())?;
-        let subject = message.lines().next().unwrap_or_default().to_string();
-        Ok(Committed::Done { commit, subject, files: imported.changed, left })
+        Ok(Committed::Done { commits: made, left: work.left })
     }
-
-    /// Where the department stands, and on which branch; else the word for why there is no commit.
-    fn look(&self, git: &Git<'_>, said: QuickEnd) -> Step<(GitPlace, String)> {
-        let (stdout, stderr) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
-        let place = parse_place(&stdout, &stderr)?;
-        let git_dir = Path::new(&place.git_dir);
-        if let Some(what) = under_way(git_dir) {
-            return Err(format!("{what} is under way").into());
-        }
-        let head = read_head(git_dir).unwrap_or_default();
-        let branch = match parse_head(&head) {
-            Some(branch) if !branch.ends_with("/.invalid") => branch.to_string(),
-            // A repository may keep its branches in another format; then git says which it is.
-            _ => {
-                let said = git.ask(&["symbolic-ref", "-q", "HEAD"], Vec::new())?;
-                let name = String::from_utf8_lossy(&said.stdout).trim_end().to_string();
-                if name.is_empty() {
-                    return Err("HEAD is detached: no branch is checked out".to_string().into());
-                }
-                name
-            }
-        };
-        if !place.prefix.is_empty() && !self.is_tracked(git)? {
-            return Err(format!(
-                "the repository above org-{} does not track it: `git add` its charter.toml to have it committed there",
-                self.department.dept
-            )
-            .into());
-        }
-        Ok((place, branch))
-    }
-
-    /// A repository further up, as of somebody's home folder, counts only where the department is in it.
-    fn is_tracked(&self, git: &Git<'_>) -> Step<bool> {
-        Ok(!git.call(&["ls-files", "-z", "--", "charter.toml"], Vec::new())?.is_empty())
-    }
-
-    /// What each file is in the commit. A file that somebody changed after it was written is theirs.
-    fn pick(&self, git: &Git<'_>, place: &GitPlace, files: BTreeMap<String, Standing>) -> Step<Picked> {
-        let logs: Vec<&str> = files
-            .iter()
-            .filter(|(_, standing)| matches!(standing, Standing::Added(_)))
-            .map(|(path, _)| path.as_str())
-            .collect();
-        let mut before = match logs.is_empty() {
-            true => Vec::new(),
-            false => {
-                parse_batch(&git.call(&["cat-file", "--batch"], batch_lines(place, &logs).into_bytes())?)
-            }
-        }
-        .into_iter();
-        let mut picked = Picked { changes: Vec::new(), left: Vec::new() };
-        for (path, standing) in files {
-            let there = match self.department.dir.read_bytes(&path, FILE_MAX) {
-                Ok(there) => there.map(|(bytes, _)| bytes),
-                Err(error) => {
-                    picked.left.push(error.to_string());
-                    continue;
-                }
-            };
-            let change = |bytes, staged| Change { path: path.clone(), bytes, staged };
-            match (standing, there) {
-                (Standing::Gone, _) => picked.changes.push(change(None, None)),
-                (Standing::Added(entries), there) => {
-                    let (committed, staged) = (before.next().flatten(), before.next().flatten());
-                    picked.changes.push(added(&path, &entries, committed, staged, there));
-                }
-                (_, None) => picked.changes.push(change(None, None)),
-                (Standing::Whole { sha256: written }, Some(bytes)) if sha256(&bytes) != written => {
-                    picked.left.push(format!("{path} was changed since it was written"));
-                }
-                (_, bytes) => picked.changes.push(change(bytes, None)),
-            }
-        }
-        Ok(picked)
-    }
-
-    fn message(&self, notes: &[Note], paths: &[String]) -> Step<String> {
-        let dept = self.department.dept.as_str();
-        let runs = runs_of(notes, dept);
-        let lines = match runs.is_empty() {
-            true => Vec::new(),
-            false => self.department.ledger_tail(0, 64).map_err(|error| error.to_string())?,
-        };
-        let telling = Telling {
-            dept,
-            runs: &runs,
-            lines: &lines,
-            paths,
-            subject: self.subject.clone(),
-            trailers: self.trailers.clone(),
-        };
-        Ok(self.redactor.mask(&render_commit(&telling)).into_owned())
-    }
-
-    fn import(&self, git: &Git<'_>, commit: &Commit<'_>) -> Step<Imported> {
-        // What a killed commit left under the scratch name is written over.
-        let said = git.call(&["fast-import", "--quiet", "--force", "--done"], import_stream(commit))?;
-        let imported = parse_import(&String::from_utf8_lossy(&said), commit.changes);
-        imported.ok_or_else(|| "git fast-import gave an answer that can't be read".to_string().into())
-    }
-}
-
-/// The files that `check-ignore` did not name.
-fn without_ignored(
-    said: QuickEnd,
-    mut files: BTreeMap<String, Standing>,
-) -> Step<BTreeMap<String, Standing>> {
-    if !matches!(said.code, Some(0 | 1)) {
-        return Err(crate::domain::git::first_line(&String::from_utf8_lossy(&said.stderr)).into());
-    }
-    let ignored = String::from_utf8_lossy(&said.stdout);
-    let ignored: BTreeSet<&str> = ignored.split('\0').collect();
-    files.retain(|path, _| !ignored.contains(path.as_str()));
-    Ok(files)
-}
-
-/// A log with its entries, on top of what is committed: lines of a human's in the same file stay theirs.
-fn added(
-    path: &str,
-    entries: &[String],
-    committed: Option<Vec<u8>>,
-    staged: Option<Vec<u8>>,
-    there: Option<Vec<u8>>,
-) -> Change {
-    let path = path.to_string();
-    let Some(committed) = committed else {
-        // A file that git doesn't know yet is new as a whole.
-        return Change { path, bytes: there, staged: None };
-    };
-    let staged = staged.filter(|staged| *staged != committed).map(|staged| with_entries(&staged, entries));
-    Change { path, bytes: Some(with_entries(&committed, entries)), staged }
 }
 
 /// Waits a little for another git that is writing the index.
@@ -348,13 +242,13 @@ fn wait_for_index(git_dir: &Path) -> Step<()> {
     Ok(())
 }
 
-/// The same commit once more, signed as the user has set it up. What signs is never taken from the repository.
-fn sign(git: &Git<'_>, by: &Committer, commit: &Commit<'_>, imported: &Imported) -> Step<String> {
+/// The same commits once more, signed as the user has set it up. What signs is never taken from the repository.
+fn sign(git: &Git<'_>, import: &Import<'_>, commits: &[String]) -> Step<Vec<String>> {
     let listed = git.call(&["config", "--list", "--show-scope", "-z"], Vec::new())?;
     let settings = signing_settings(&String::from_utf8_lossy(&listed));
-    let tree = format!("{}^{{tree}}", imported.commit);
-    let (author, committer) = (split(&by.author), split(&by.committer));
-    let date = format!("@{} {}", commit.at, by.zone);
+    let Committer { author, committer, zone, .. } = import.by;
+    let (author, committer) = (split(author), split(committer));
+    let date = format!("@{} {zone}", import.at);
     let git = git.with_env(&[
         ("GIT_AUTHOR_NAME", author.0),
         ("GIT_AUTHOR_EMAIL", author.1),
@@ -363,14 +257,19 @@ fn sign(git: &Git<'_>, by: &Committer, commit: &Commit<'_>, imported: &Imported)
         ("GIT_COMMITTER_EMAIL", committer.1),
         ("GIT_COMMITTER_DATE", &date),
     ]);
-    let mut args: Vec<&str> = settings.iter().flat_map(|setting| ["-c", setting]).collect();
-    args.extend(["commit-tree", "-S", "-F", "-"]);
-    if let Some(parent) = commit.parent {
-        args.extend(["-p", parent]);
+    let mut signed: Vec<String> = Vec::new();
+    for (commit, draft) in commits.iter().zip(import.drafts) {
+        let tree = format!("{commit}^{{tree}}");
+        let mut args: Vec<&str> = settings.iter().flat_map(|setting| ["-c", setting]).collect();
+        args.extend(["commit-tree", "-S", "-F", "-"]);
+        if let Some(parent) = signed.last().map(String::as_str).or(import.parent) {
+            args.extend(["-p", parent]);
+        }
+        args.push(&tree);
+        let said = git.call(&args, draft.message.as_bytes().to_vec())?;
+        signed.push(String::from_utf8_lossy(&said).trim_end().to_string());
     }
-    args.push(&tree);
-    let said = git.call(&args, commit.message.as_bytes().to_vec())?;
-    Ok(String::from_utf8_lossy(&said).trim_end().to_string())
+    Ok(signed)
 }
 
 /// `Name <address>` in its parts.

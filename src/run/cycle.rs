@@ -83,7 +83,7 @@ impl Shop<'_> {
         if self.is_overtaken() {
             return Ok(Begun::Nothing("another tick ran it meanwhile".to_string()));
         }
-        let Some(end) = self.run_locked(kind, work, lock.as_ref())? else {
+        let Some(mut end) = self.run_locked(kind, work, lock.as_ref())? else {
             return Ok(Begun::Nothing("nothing is open that it could act on".to_string()));
         };
         drop(lock);
@@ -91,6 +91,9 @@ impl Shop<'_> {
         // What the run dispatched is a run of its own, which holds up no other.
         if self.effects == Effects::CarriedOut && end.outcome != RunOutcome::Cancelled {
             self.run_jobs()?;
+        }
+        if self.effects == Effects::CarriedOut {
+            end.not_committed = self.department.unmade_commit()?.map(|unmade| unmade.why);
         }
         Ok(Begun::Ended(end))
     }
@@ -138,7 +141,16 @@ impl Shop<'_> {
         let reason = self.redactor.mask(&reason).into_owned();
         self.end(&run, outcome, &reason, &charter)?;
         let Run { active, iterations, steps, cost_usd, counted_usd, .. } = run;
-        Ok(Some(RunEnd { run: active.run, outcome, reason, iterations, steps, cost_usd, counted_usd }))
+        Ok(Some(RunEnd {
+            run: active.run,
+            outcome,
+            reason,
+            iterations,
+            steps,
+            cost_usd,
+            counted_usd,
+            not_committed: None,
+        }))
     }
 
     fn check_runs_per_hour(&self, charter: &LoadedCharter) -> Result<()> {

@@ -92,7 +92,7 @@ impl Shop<'_> {
             self.tell(&Event::Notice(&format!("{} stays queued: {hold}", job.id)));
             return Ok(());
         }
-        let run = derived_id(IdKind::Run, parse_rfc3339(&job.created).unwrap_or_default(), &job.id);
+        let run = run_of(job);
         let spend = self.job_spend(&run, job, pipeline);
         match self.reserve_spend(&spend) {
             Err(RunError::Refused(Refused::Budget(why))) => {
@@ -237,8 +237,7 @@ impl Shop<'_> {
     }
 
     fn settle_job(&self, job: &Job, started: Option<&JobStarted>, ended: &JobEnded) -> Result<()> {
-        let created = parse_rfc3339(&job.created).unwrap_or_default();
-        let run = derived_id(IdKind::Run, created, &job.id);
+        let run = run_of(job);
         let dept = &self.department.dept;
         let id = derived_id(
             IdKind::Message,
@@ -309,6 +308,11 @@ impl Shop<'_> {
         let text = self.escalation_text(&id, run, at, &self.redactor.mask(&body));
         Planned { action: None, effect: Effect::Create { path: format!("escalations/{id}.md"), text } }
     }
+}
+
+/// The run that carries a job out.
+pub(super) fn run_of(job: &Job) -> String {
+    derived_id(IdKind::Run, parse_rfc3339(&job.created).unwrap_or_default(), &job.id)
 }
 
 /// The pipeline's command with `{name}` filled in from the action's arguments; else the name that is missing.

@@ -116,6 +116,7 @@ impl Clinic<'_> {
             self.budget(&settings, &wards),
             runs::stale(&wards),
             runs::journals(&wards),
+            runs::commits(&wards),
             made("ghost rate", ghosts(&wards)),
             self.units(&wards, installed),
             made("schedules", schedules(&wards)),

@@ -135,6 +135,7 @@ impl Shop<'_> {
         let mut sink = self.sink.borrow_mut();
         match *event {
             Event::Notice(text) => sink.hear(&Event::Notice(&self.redactor.mask(text))),
+            Event::NotCommitted(why) => sink.hear(&Event::NotCommitted(&self.redactor.mask(why))),
             Event::Stderr(text) => sink.hear(&Event::Stderr(&self.redactor.mask(text))),
             Event::Refused(refusals) => sink.hear(&Event::Refused(&self.mask_refusals(refusals))),
             Event::Done { run, outcome, reason } => {

@@ -33,7 +33,7 @@ use crate::store::apply::is_there;
 use crate::store::breakage::Breakage;
 use crate::store::charters::LoadedCharter;
 use crate::store::fault::Fault;
-use crate::store::journal::{EntryKind, EntryName, is_bad_entry};
+use crate::store::journal::{EntryKind, EntryName, Kept, is_bad_entry};
 use crate::store::lock::{Attempt, try_lock};
 use crate::store::runs::Active;
 use crate::store::sweep::{remove_first_temporary, remove_temporary};
@@ -319,10 +319,11 @@ impl Shop<'_> {
     /// Whether a run changed anything, by the plans that were kept of it.
     fn has_changed(&self, run: &str) -> Result<bool> {
         match self.journal.kept::<Plan>(run) {
-            Ok(plans) => {
+            Ok(Kept::Plans(plans)) => {
                 Ok(plans.iter().flat_map(|plan| &plan.effects).any(|planned| is_progress(&planned.effect)))
             }
             // What can't be read can't say that nothing was done.
+            Ok(Kept::NotHere(_)) => Ok(true),
             Err(error) if is_bad_entry(&error) => Ok(true),
             Err(error) => Err(error.into()),
         }

@@ -55,12 +55,11 @@ pub enum Ran {
         run: String,
         outcome: String,
         reason: String,
+        /// Why what it wrote is not committed, where that is so.
+        not_committed: Option<String>,
     },
     /// It was not needed, or could not begin; no engine was asked. The code is a receipt's.
-    Not {
-        code: String,
-        why: String,
-    },
+    Not { code: String, why: String },
     /// A pulse of its own, in a process of its own, ran it and has written its receipt.
     Elsewhere(Box<Ran>, Receipt),
     /// Harness itself failed.
@@ -75,6 +74,8 @@ pub struct Report {
     /// Whether this pulse wrote the receipt, or it stood already.
     pub is_new: bool,
     pub ran: Option<Ran>,
+    /// Whether a process of its own ran it, and has said what there was to say.
+    pub elsewhere: bool,
 }
 
 /// What a pulse works with.
@@ -203,6 +204,7 @@ impl Tick<'_> {
             .into_iter()
             .map(|update| Report {
                 is_new: is_new(&update),
+                elsewhere: matches!(ran.get(&update.dept), Some((_, Ran::Elsewhere(..)))),
                 ran: ran.remove(&update.dept).map(|(_, ran)| match ran {
                     Ran::Elsewhere(ran, _) => *ran,
                     here => here,
@@ -422,7 +424,7 @@ fn decide(bench: &Bench<'_>, fault: Option<&str>) -> Result<Decided> {
 
 fn standing(wake: &Wake, dept: &Dept) -> Report {
     let receipt = wake.departments.get(dept.as_str()).map(|entry| entry.receipt.clone()).unwrap_or_default();
-    Report { dept: dept.clone(), receipt, is_new: false, ran: None }
+    Report { dept: dept.clone(), receipt, is_new: false, ran: None, elsewhere: false }
 }
 
 fn receipt_of(due: &Due, ran: &Ran) -> (String, String) {

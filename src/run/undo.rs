@@ -7,15 +7,18 @@
 use super::{Result, Shop};
 use crate::domain::digest::sha256;
 use crate::domain::id::{Dept, IdKind, derived_id};
-use crate::domain::ledger::RunLine;
+use crate::domain::ledger::{Line, RunLine};
 use crate::domain::message::{Draft, Found, Provenance, parse_message, render_message};
-use crate::domain::plan::{Before, Effect, Plan, Planned};
+use crate::domain::plan::{Before, Effect, Planned};
 use crate::domain::record::RunStory;
 use crate::domain::time::{parse_rfc3339, render_rfc3339, render_ts};
 use crate::domain::undo::{Item, Letter, Net, NetMark, Verdict, judge_file, net_effect, retraction};
+use crate::store::jobs::Job;
+use crate::store::journal::Kept;
 use crate::store::lock::{Attempt, Lock, try_lock};
 use crate::store::messages::MESSAGE_MAX;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// The largest file that is kept as it was before a change.
 const BEFORE_MAX: u64 = 16 * 1024 * 1024;
@@ -30,6 +33,8 @@ pub enum Undone {
     Busy(Dept),
     /// Nothing of it is kept any more, or it changed nothing.
     NothingKept,
+    /// What is kept of it was signed for another place, or with another key: this file.
+    NotHere(PathBuf),
 }
 
 impl Shop<'_> {
@@ -82,7 +87,10 @@ impl Shop<'_> {
     /// What undoing a run of this department would be. Nothing is touched, not even a lock.
     pub fn show_undo(&self, run: &str) -> Result<Undone> {
         self.accepted_charter()?;
-        let net = net_effect(&self.journal.kept(run)?);
+        let net = match self.journal.kept(run)? {
+            Kept::Plans(plans) => net_effect(&plans),
+            Kept::NotHere(path) => return Ok(Undone::NotHere(path)),
+        };
         if net == Net::default() {
             return Ok(Undone::NothingKept);
         }
@@ -97,8 +105,10 @@ impl Shop<'_> {
         };
         let charter = self.accepted_charter()?;
         self.recover(&charter)?;
-        let plans: Vec<Plan> = self.journal.kept(run)?;
-        let net = net_effect(&plans);
+        let net = match self.journal.kept(run)? {
+            Kept::Plans(plans) => net_effect(&plans),
+            Kept::NotHere(path) => return Ok(Undone::NotHere(path)),
+        };
         if net == Net::default() {
             return Ok(Undone::NothingKept);
         }
@@ -156,9 +166,9 @@ impl Shop<'_> {
             if sent.is_some_and(|id| stay.contains(id)) {
                 item.verdict = Verdict::Stays("what it is the copy of stays".to_string());
             } else if let Some(id) = job
-                && self.department.dir.stat(&format!(".harness/jobs/{id}.started.json"))?.is_some()
+                && let Some(why) = self.came_of_job(id, file.after.as_deref())?
             {
-                item.verdict = Verdict::Stays("the job was started".to_string());
+                item.verdict = Verdict::Stays(why);
             }
             items.push(item);
         }
@@ -172,6 +182,21 @@ impl Shop<'_> {
             items.push(Item { what: format!("{path} got an entry"), verdict: Verdict::Retracted(said) });
         }
         Ok(items)
+    }
+
+    /// What came of a job that was queued; none where it still waits, or was taken back before it began.
+    fn came_of_job(&self, id: &str, text: Option<&str>) -> Result<Option<String>> {
+        if self.department.dir.stat(&format!(".harness/jobs/{id}.started.json"))?.is_some() {
+            return Ok(Some("the job was started".to_string()));
+        }
+        let Some(job) = text.and_then(|text| serde_json::from_str::<Job>(text).ok()) else { return Ok(None) };
+        let created = parse_rfc3339(&job.created).unwrap_or_default();
+        let run = super::dispatch::run_of(&job);
+        let ended = self.department.ledger_since(created)?.into_iter().find_map(|line| match line {
+            Line::Run(line) if line.run == run => Some(line.outcome),
+            _ => None,
+        });
+        Ok(ended.map(|outcome| format!("the job was run as {run}, which ended as {outcome}")))
     }
 
     /// A message that nobody has touched where it went comes back.

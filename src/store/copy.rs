@@ -8,7 +8,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 /// What is left out, by its path within a `.harness` folder or by its name.
-const LEFT_OUT: [&str; 7] = [".git", "undo", "uncommitted", "journal", "active.json", "live.log", "asked"];
+const LEFT_OUT: [&str; 8] =
+    [".git", "undo", "uncommitted", "not-committed.json", "journal", "active.json", "live.log", "asked"];
 
 /// Copies an organisation into a folder that is there.
 pub fn copy_organisation(organisation: &Path, to: &Path) -> Result<()> {

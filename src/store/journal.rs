@@ -69,6 +69,14 @@ struct Envelope {
     content: String,
 }
 
+/// What is kept of a run.
+#[derive(Clone, Debug)]
+pub enum Kept<T> {
+    Plans(Vec<T>),
+    /// This one was signed for another place, or with another key.
+    NotHere(std::path::PathBuf),
+}
+
 /// The journal of one department.
 #[derive(Clone, Debug)]
 pub struct Journal {
@@ -138,16 +146,20 @@ impl Journal {
     fn read_in<T: DeserializeOwned>(&self, folder: &str, name: &EntryName) -> Result<Option<T>> {
         let file = name.file();
         let path = self.parent.join(folder).join(&file);
-        let Some(dir) = self.parent.find(folder)? else { return Ok(None) };
-        let Some(text) = dir.read(&file, ENTRY_MAX)? else { return Ok(None) };
-        let envelope: Envelope =
-            serde_json::from_str(&text.text).map_err(|error| StoreError::format(&path, error))?;
+        let Some(envelope) = self.envelope(folder, &file)? else { return Ok(None) };
         if !same(&envelope.mac, &self.mac(&file, &envelope.content)) {
             return Err(StoreError::format(&path, "its signature is not that of this organisation's key"));
         }
         let value =
             serde_json::from_str(&envelope.content).map_err(|error| StoreError::format(&path, error))?;
         Ok(Some(value))
+    }
+
+    fn envelope(&self, folder: &str, file: &str) -> Result<Option<Envelope>> {
+        let Some(dir) = self.parent.find(folder)? else { return Ok(None) };
+        let Some(text) = dir.read(file, ENTRY_MAX)? else { return Ok(None) };
+        let path = self.parent.join(folder).join(file);
+        serde_json::from_str(&text.text).map(Some).map_err(|error| StoreError::format(path, error))
     }
 
     /// Closes an entry. Not synced: a closed plan that a power loss brings back is carried out again, to the same end,
@@ -171,15 +183,20 @@ impl Journal {
     }
 
     /// The kept plans of a run, in the order in which they were carried out: its end, number 0, came last.
-    pub fn kept<T: DeserializeOwned>(&self, run: &str) -> Result<Vec<T>> {
+    pub fn kept<T: DeserializeOwned>(&self, run: &str) -> Result<Kept<T>> {
         let names = self.kept_names()?.into_iter().filter(|name| name.run == run);
         let mut names: Vec<EntryName> = names.collect();
         names.sort_by_key(|name| name.step.wrapping_sub(1));
         let mut plans = Vec::new();
         for name in &names {
+            let file = name.file();
+            let Some(envelope) = self.envelope(KEPT, &file)? else { continue };
+            if !same(&envelope.mac, &self.mac(&file, &envelope.content)) {
+                return Ok(Kept::NotHere(self.parent.join(KEPT).join(&file)));
+            }
             plans.extend(self.read_in(KEPT, name)?);
         }
-        Ok(plans)
+        Ok(Kept::Plans(plans))
     }
 
     fn kept_names(&self) -> Result<Vec<EntryName>> {

@@ -53,6 +53,7 @@ pub mod sweep;
 pub mod tail;
 pub mod tasks;
 pub mod template;
+pub mod unmade;
 pub mod wake;
 pub mod watching;
 pub mod write;

@@ -102,10 +102,21 @@ pub struct Noted {
 impl Department {
     /// What was written since the last commit, each writer's notes in their order.
     pub fn noted(&self) -> Result<Noted> {
+        self.noted_in(|_| true)
+    }
+
+    /// What this process wrote since the last commit.
+    pub fn noted_here(&self) -> Result<Noted> {
+        let own = std::process::id().to_string();
+        self.noted_in(|name| name == own)
+    }
+
+    fn noted_in(&self, counts: impl Fn(&str) -> bool) -> Result<Noted> {
         let mut noted = Noted::default();
         let Some(dir) = self.dir.find(FOLDER)? else { return Ok(noted) };
         let own = std::process::id().to_string();
-        let entries = dir.list()?.into_iter().filter(|entry| entry.kind == EntryKind::File);
+        let entries =
+            dir.list()?.into_iter().filter(|entry| entry.kind == EntryKind::File && counts(&entry.name));
         let mut files: Vec<(i64, u32, String)> = Vec::new();
         for entry in entries {
             if let Some(stat) = dir.stat(&entry.name)? {

@@ -81,7 +81,8 @@ impl Sink for Progress {
                 return;
             }
             Event::Notice(text) => format!("  {}", one_line(text, 400)),
-            Event::Usage { .. } | Event::Done { .. } => return,
+            // How a run ended, and whether it is committed, is for the answer to say.
+            Event::Usage { .. } | Event::Done { .. } | Event::NotCommitted(_) => return,
         };
         self.ui.notice(&line);
     }

@@ -275,6 +275,11 @@ fn a_dispatch_is_a_run_of_its_own_and_its_result_comes_back() {
     assert!(result.contains("built digest"), "{result}");
     assert!(run.folder("org-business/.harness/jobs").is_empty());
     assert_eq!(run.last_run()["kind"], "dispatch");
+    // What was run can't be undone, and undoing the run that queued it says so.
+    let job = run.last_run()["run"].as_str().unwrap().to_owned();
+    let queued = run.last_step()["run"].as_str().unwrap().to_owned();
+    let shown = run.then().run(["undo", &queued, "--dry-run"]).take_stdout();
+    assert!(shown.contains(&format!("stays, the job was run as {job}, which ended as done")), "{shown}");
 }
 
 #[test]

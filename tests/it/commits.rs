@@ -2,6 +2,7 @@
 
 mod crash;
 mod poison;
+mod waiting;
 
 use crate::outcome::Run;
 use crate::sandbox::Sandbox;
@@ -289,7 +290,10 @@ fn without_git_on_the_machine_runs_work_and_say_so() {
     std::fs::create_dir(&empty).unwrap();
     let (code, _, stderr) =
         sandbox.clone().env("PATH", &empty).run(["run-loop", DEPT, "--engine", "rules"]).parts();
-    assert_eq!((code, last_line(&stderr).as_str()), (0, "not committed yet: there is no git on PATH"));
+    assert_eq!(
+        (code, last_line(&stderr).as_str()),
+        (0, "warning: not committed yet: there is no git on PATH")
+    );
     let sandbox = sandbox.run(["commit", DEPT]).any_stdout().then();
     assert_eq!(status(&sandbox, DEPT), "");
 }

@@ -70,6 +70,7 @@ fn a_fresh_organisation_is_off_and_nothing_fails() {
             "budget left passed",
             "stale runs passed",
             "unfinished journals passed",
+            "commits passed",
             "ghost rate not run",
             "departments without a unit not run",
             "schedules passed",

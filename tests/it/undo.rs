@@ -251,3 +251,26 @@ fn it_is_not_for_those_inside_a_run() {
     let (code, ..) = sandbox.env("HARNESS_RUN", "x").run(["undo", &run, "--yes"]).parts();
     assert_eq!(code, 3);
 }
+
+#[test]
+fn the_rules_file_the_word_about_it() {
+    let sandbox = run_loop(directive(), "business");
+    let run = last_run(&sandbox, "business");
+    let sandbox = undo(sandbox, &run).any_stdout().then();
+    let sandbox = run_loop(sandbox.now("2026-11-18T02:42:01Z"), "business");
+    assert_eq!(sandbox.tree("org-business/inbox"), "", "the directive was handled anew, and the word filed");
+    assert!(!sandbox.exists("org-business/escalations"));
+}
+
+#[test]
+fn an_organisation_that_was_moved_says_so() {
+    let sandbox = run_loop(directive(), "business");
+    let run = last_run(&sandbox, "business");
+    let moved = sandbox.dir().join("moved");
+    fs::rename(sandbox.root(), &moved).unwrap();
+    let (code, _, stderr) =
+        sandbox.now(AGAIN).run(["undo", &run, "--yes", "--root", moved.to_str().unwrap()]).parts();
+    assert_eq!(code, 1, "{stderr}");
+    assert!(stderr.contains("it was moved or copied here since"), "{stderr}");
+    assert!(stderr.contains("hint: what was moved is undone where it stood"), "{stderr}");
+}

@@ -1,4 +1,4 @@
-//! Runs that died without anybody having put that right, and plans that wait for it.
+//! Runs that died without anybody having put that right, plans that wait for it, and commits that could not be made.
 
 use super::{Ward, judged};
 use crate::run::stop::led_runs;
@@ -46,4 +46,21 @@ pub fn journals(wards: &[Ward]) -> Check {
         }
     }
     judged("unfinished journals", faults, "nothing is half done")
+}
+
+/// What runs wrote and could not be committed. It stays until somebody puts that right.
+pub fn commits(wards: &[Ward]) -> Check {
+    let mut faults = Vec::new();
+    for ward in wards {
+        let dept = &ward.department.dept;
+        match ward.department.unmade_commit() {
+            Ok(None) => {}
+            Ok(Some(unmade)) => faults.push(format!(
+                "{dept}: not committed since {}: {}; put that right, then `harness commit {dept}`",
+                unmade.since, unmade.why
+            )),
+            Err(error) => faults.push(error.to_string()),
+        }
+    }
+    judged("commits", faults, "none waits")
 }

@@ -54,6 +54,7 @@ pub fn look(surveyor: &Surveyor<'_>, department: &Department) -> (DeptView, Vec<
     look.board();
     look.runs();
     look.config();
+    look.commits();
     (look.view, look.needs)
 }
 
@@ -151,6 +152,19 @@ impl Look<'_> {
         let need = self.need(format!("{what}{action} {reasoning}"), command);
         need.since = Some(created);
         need.id = Some(id);
+    }
+
+    /// Runs whose commit could not be made.
+    fn commits(&mut self) {
+        let command = format!("harness commit {}", self.department.dept);
+        match self.department.unmade_commit() {
+            Ok(None) => {}
+            Ok(Some(unmade)) => {
+                let what = format!("not committed: {}", unmade.why);
+                self.need(what, command).since = parse_rfc3339(&unmade.since);
+            }
+            Err(error) => drop(self.need(error.to_string(), command)),
+        }
     }
 
     fn quarantine(&mut self) {
