@@ -2,6 +2,7 @@
 
 use super::app::App;
 use crate::domain::allowance::{Allowance, render_usd};
+use crate::domain::task::Task;
 use crate::domain::text::{one_line, visible};
 use crate::domain::time::{parse_rfc3339, render_local, render_rfc3339};
 use crate::run::trail::Trail;
@@ -33,9 +34,26 @@ pub fn trail_json(data: &mut Value, trail: &Trail) {
         })
     });
     data["projects"] = projects.collect();
+    let tasks = trail.tasks.iter().map(|(dept, task)| {
+        json!({
+            "id": task.id, "dept": dept, "title": task.title, "status": task.status.name(),
+            "priority": task.priority.name(), "owner": task.owner, "project": task.project,
+            "depends_on": task.depends_on, "merged_into": task.merged_into, "verdict": task.verdict,
+            "created": render_rfc3339(task.created), "closed": task.closed.map(render_rfc3339),
+        })
+    });
+    data["tasks"] = tasks.collect();
+    let jobs = trail.jobs.iter().map(|(dept, files)| {
+        let job = &files.job;
+        json!({
+            "id": job.id, "dept": dept, "task": job.task, "agent": job.agent, "project": job.project,
+            "what": job.what(), "created": job.created, "started": files.started.as_ref().map(|one| &one.at),
+        })
+    });
+    data["jobs"] = jobs.collect();
     let runs = trail.runs.iter().map(|run| {
         json!({
-            "run": run.run, "dept": run.dept, "at": run.at, "outcome": run.outcome, "steps": run.steps,
+            "run": run.run, "dept": run.dept, "kind": run.kind, "agent": run.agent, "task": run.task, "at": run.at, "outcome": run.outcome, "steps": run.steps,
             "cost_usd": run.cost_usd, "counted_usd": run.counted_usd,
         })
     });
@@ -88,6 +106,15 @@ pub fn render_trail(app: &App<'_>, trail: &Trail, allowance: &Allowance) -> Stri
             .collect();
         text.push('\n');
         text.push_str(&render_table(&["PROJECT", "STATUS", "USD SPENT", "TITLE"], &rows, width));
+    }
+    if !trail.tasks.is_empty() {
+        let row = |(dept, task): &(String, Task)| {
+            let owner = task.owner.clone().unwrap_or_else(|| "-".to_string());
+            vec![task.id.clone(), dept.clone(), task.status.to_string(), owner, task.title.clone()]
+        };
+        let rows: Vec<Vec<String>> = trail.tasks.iter().map(row).collect();
+        text.push('\n');
+        text.push_str(&render_table(&["TASK", "DEPARTMENT", "STATUS", "OWNER", "TITLE"], &rows, width));
     }
     if !trail.timeline.is_empty() {
         let rows: Vec<Vec<String>> = trail

@@ -134,7 +134,31 @@ pub struct RunLine {
     /// Whether only a beat led to it: quiet for long enough, and nothing else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beat: bool,
+    /// The agent whose work it was, the task and the project; a job alone has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     pub record: String,
+}
+
+/// The runs, newest first, that spent and changed nothing since something last changed. A job whose work was done is a
+/// change: what it was started for has come back. A beat that finds nothing is none of them: the idle ladder and
+/// maxQuietSeconds bound it, and pausing would end those for good.
+pub fn idle_spending(newest_first: &[RunLine]) -> Vec<&RunLine> {
+    let mut idle = Vec::new();
+    for run in newest_first {
+        match run.kind.as_str() {
+            "dispatch" if run.outcome == "done" => break,
+            "dispatch" => {}
+            _ if run.counted_usd == 0.0 || run.beat => {}
+            _ if run.changed => break,
+            _ => idle.push(run),
+        }
+    }
+    idle
 }
 
 /// The lines of a piece of the ledger that can be read, oldest first.
@@ -221,6 +245,28 @@ mod tests {
 
     fn ended(run: &str, outcome: &str) -> Line {
         Line::Run(RunLine { run: run.into(), outcome: outcome.into(), ..RunLine::default() })
+    }
+
+    #[test]
+    fn idle_spending_ends_at_what_changed_and_at_a_job_that_came_back() {
+        let run = |kind: &str, outcome: &str, usd: f64, changed: bool| RunLine {
+            kind: kind.into(),
+            outcome: outcome.into(),
+            counted_usd: usd,
+            changed,
+            ..RunLine::default()
+        };
+        let idle = || run("loop", "done", 1.0, false);
+        let check = |older: RunLine, expected: usize| {
+            let runs = [idle(), older.clone(), idle()];
+            assert_eq!(idle_spending(&runs).len(), expected, "{older:?}");
+        };
+        check(run("dispatch", "done", 0.0, true), 1);
+        check(run("dispatch", "failed", 1.0, true), 2);
+        check(run("loop", "done", 1.0, true), 1);
+        check(run("loop", "done", 0.0, true), 2);
+        check(RunLine { beat: true, ..idle() }, 2);
+        check(idle(), 3);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::domain::event::Event;
 use crate::domain::front_matter::FrontMatter;
 use crate::domain::gate::{Gate, GateState};
 use crate::domain::id::{IdKind, derived_id};
-use crate::domain::ledger::{Line, RunLine};
+use crate::domain::ledger::{Line, RunLine, idle_spending};
 use crate::domain::request::{RequestKind, sign_request};
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 
@@ -31,19 +31,20 @@ pub(super) struct ToolEscalation<'a> {
 }
 
 impl Shop<'_> {
-    /// The last runs of the department, newest first.
+    /// The last runs of the department, newest first, those of jobs among them.
     fn last_runs(&self) -> Result<Vec<RunLine>> {
         let lines = self.department.ledger_tail(0, 60)?;
         let runs = lines.into_iter().rev().filter_map(|line| match line {
-            Line::Run(run) if run.kind != "dispatch" => Some(run),
-            _ => None,
+            Line::Run(run) => Some(run),
+            Line::Step(_) => None,
         });
         Ok(runs.collect())
     }
 
     /// Trips the gate where the last runs all died.
     pub(super) fn check_deaths(&self) -> Result<()> {
-        let runs = self.last_runs()?;
+        let mut runs = self.last_runs()?;
+        runs.retain(|run| run.kind != "dispatch");
         let dead: Vec<&str> =
             runs.iter().take_while(|run| run.outcome == "killed").map(|run| run.run.as_str()).collect();
         if dead.len() < DEATHS || !dead.len().is_multiple_of(DEATHS) {
@@ -56,9 +57,7 @@ impl Shop<'_> {
     /// Pauses a department that spends and changes nothing.
     pub(super) fn check_spending(&self) -> Result<()> {
         let runs = self.last_runs()?;
-        // A beat that finds nothing is what the idle ladder and maxQuietSeconds bound; pausing would end them for good.
-        let spent = runs.iter().filter(|run| run.counted_usd > 0.0 && !run.beat);
-        let idle: Vec<&RunLine> = spent.take_while(|run| !run.changed).collect();
+        let idle = idle_spending(&runs);
         // Whoever lets it run again gives it as many runs again, and not one.
         let again = !idle.is_empty() && idle.len().is_multiple_of(IDLE_SPENDING);
         if !again || self.watch.is_beat() || self.department.paused()?.is_some() {

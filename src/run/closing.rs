@@ -90,7 +90,7 @@ impl Shop<'_> {
             counted_usd: run.counted_usd,
             changed: run.changed,
             beat: self.watch.is_beat(),
-            record: String::new(),
+            ..RunLine::default()
         };
         if self.breaks(Breakage::ActiveRemovedFirst) {
             self.department.remove_active()?;

@@ -287,6 +287,9 @@ impl Shop<'_> {
                 self.settings.pipelines.get(&job.pipeline).map_or(0.0, |pipeline| pipeline.worst_case_usd)
             }),
             changed: true,
+            agent: job.agent.clone(),
+            task: job.task.clone(),
+            project: job.project.clone(),
             ..RunLine::default()
         };
         let entries = [format!("{} for {}", job.what(), job.run)];

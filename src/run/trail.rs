@@ -1,13 +1,17 @@
 //! The trail of a directive or a project: everything that carries its id, gathered from the whole organisation.
 
+mod tasks;
+
 use crate::domain::budget::{Book, Cost, Scope};
 use crate::domain::ledger::Line;
 use crate::domain::message::Message;
 use crate::domain::portfolio::Portfolio;
 use crate::domain::project::Project;
+use crate::domain::task::Task;
 use crate::domain::text::one_line;
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 use crate::store::fault::Result;
+use crate::store::jobs::JobFiles;
 use crate::store::messages::Place;
 use crate::store::org::{Department, Org};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +22,10 @@ pub struct Trail {
     /// Oldest first, each once: the copy that holds the status.
     pub messages: Vec<Message>,
     pub projects: Vec<(Project, f64)>,
+    /// Oldest first, with their department.
+    pub tasks: Vec<(String, Task)>,
+    /// Work that is queued or under way.
+    pub jobs: Vec<(String, JobFiles)>,
     /// Oldest first.
     pub runs: Vec<TrailRun>,
     /// What departments said of it, oldest first.
@@ -32,6 +40,11 @@ pub struct Trail {
 pub struct TrailRun {
     pub run: String,
     pub dept: String,
+    /// `loop`, `scheduler`, `director` or `dispatch`.
+    pub kind: String,
+    /// Whose work it was, and at which task; for a job alone.
+    pub agent: Option<String>,
+    pub task: Option<String>,
     pub at: String,
     pub outcome: String,
     /// Its steps that were about this.
@@ -57,33 +70,41 @@ pub fn gather(org: &Org, portfolio: &Portfolio, scope: &Scope) -> Result<Trail> 
         let of_it = portfolio.projects.iter().filter(|one| one.directive.as_deref() == Some(id));
         trail.projects = of_it.map(|one| (one.clone(), spent.get(&one.id).copied().unwrap_or(0.0))).collect();
     }
-    let belongs = |message: &Message| match scope {
-        Scope::Directive(id) => {
-            let directive = portfolio.directive_of(message.project.as_deref(), message.directive.as_deref());
-            directive.as_deref() == Some(id)
-        }
-        Scope::Project(id) => message.project.as_deref() == Some(id),
+    let is_of = |project: Option<&str>, directive: Option<&str>| match scope {
+        Scope::Directive(id) => portfolio.directive_of(project, directive).as_ref() == Some(id),
+        Scope::Project(id) => project == Some(id),
         _ => false,
     };
+    let belongs = |message: &Message| is_of(message.project.as_deref(), message.directive.as_deref());
+    let of_project = |project: Option<&str>| project.is_some() && is_of(project, None);
     for dept in org.departments()?.departments {
         let Some(department) = org.department(&dept)? else { continue };
         gather_messages(&department, &belongs, &mut trail)?;
+        tasks::gather(&department, &of_project, &mut trail)?;
         if let Scope::Directive(id) = scope {
             trail.summaries.extend(summaries(&department, id)?);
         }
     }
-    trail.messages.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
-    let ids: BTreeSet<String> = trail.messages.iter().map(|message| message.id.clone()).collect();
+    // What led to another comes first, also within a second.
+    trail.messages.sort_by(|a, b| (a.created, a.hops, &a.id).cmp(&(b.created, b.hops, &b.id)));
+    trail.tasks.sort_by(|(_, a), (_, b)| (a.created, &a.id).cmp(&(b.created, &b.id)));
+    let ids =
+        trail.messages.iter().map(|message| &message.id).chain(trail.tasks.iter().map(|(_, task)| &task.id));
+    let ids: BTreeSet<String> = ids.cloned().collect();
+    let mut given = Vec::new();
     for dept in org.departments()?.departments {
         let Some(department) = org.department(&dept)? else { continue };
-        trail.runs.extend(runs_about(&department, &ids)?);
+        let lines = department.ledger_whole()?;
+        trail.runs.extend(runs_about(department.dept.as_str(), &lines, &ids));
+        trail.runs.extend(tasks::runs_of_jobs(&department, &lines, &trail.tasks, &of_project));
+        given.extend(tasks::changes(&lines, &trail.tasks));
     }
     trail.runs.sort_by(|a, b| (&a.at, &a.run).cmp(&(&b.at, &b.run)));
     trail.summaries.sort_by(|a, b| (&a.at, &a.dept).cmp(&(&b.at, &b.dept)));
     if portfolio.since().is_some() {
         trail.cost = Book::read(&org.budget_lines(Time::MIN_UTC)?).cost(scope);
     }
-    trail.timeline = timeline(&trail, &moves(org, scope)?);
+    trail.timeline = timeline(&trail, &moves(org, scope)?, given);
     Ok(trail)
 }
 
@@ -113,17 +134,19 @@ fn gather_messages(
 }
 
 /// The runs of a department that had a step about one of these messages.
-fn runs_about(department: &Department, ids: &BTreeSet<String>) -> Result<Vec<TrailRun>> {
-    let lines = department.ledger_whole()?;
+fn runs_about(dept: &str, lines: &[Line], ids: &BTreeSet<String>) -> Vec<TrailRun> {
     let mut runs: BTreeMap<String, TrailRun> = BTreeMap::new();
-    for line in &lines {
+    for line in lines {
         let Line::Step(step) = line else { continue };
         if !step.item.as_ref().is_some_and(|item| ids.contains(item)) {
             continue;
         }
         let run = runs.entry(step.run.clone()).or_insert_with(|| TrailRun {
             run: step.run.clone(),
-            dept: department.dept.to_string(),
+            dept: dept.to_string(),
+            kind: String::new(),
+            agent: None,
+            task: None,
             at: step.at.clone(),
             outcome: "running".to_string(),
             steps: 0,
@@ -134,14 +157,14 @@ fn runs_about(department: &Department, ids: &BTreeSet<String>) -> Result<Vec<Tra
         run.cost_usd = run.cost_usd.zip(step.cost_usd).map(|(a, b)| a + b);
         run.counted_usd += step.counted_usd;
     }
-    for line in &lines {
+    for line in lines {
         if let Line::Run(end) = line
             && let Some(run) = runs.get_mut(&end.run)
         {
-            run.outcome = end.outcome.clone();
+            (run.outcome, run.kind) = (end.outcome.clone(), end.kind.clone());
         }
     }
-    Ok(runs.into_values().collect())
+    runs.into_values().collect()
 }
 
 /// What a department wrote about a directive: `directives/<id>.md`, an entry under a heading each.
@@ -183,7 +206,11 @@ fn moves(org: &Org, scope: &Scope) -> Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-fn timeline(trail: &Trail, moves: &[(String, String)]) -> Vec<(String, String)> {
+fn timeline(
+    trail: &Trail,
+    moves: &[(String, String)],
+    changes: Vec<(String, String)>,
+) -> Vec<(String, String)> {
     let mut events: Vec<(String, String)> = moves.to_vec();
     for message in &trail.messages {
         let (id, kind, from, to) = (&message.id, &message.kind, &message.from, message.to.join(", "));
@@ -199,10 +226,18 @@ fn timeline(trail: &Trail, moves: &[(String, String)]) -> Vec<(String, String)> 
             events.push((entry.at.clone(), format!("{} {}: {}", project.id, entry.by, entry.what)));
         }
     }
+    events.extend(changes);
+    events.extend(tasks::events(trail));
     for run in &trail.runs {
         let cost = run.cost_usd.map_or("cost unknown".to_string(), |usd| format!("{usd:.2} USD"));
         let (id, dept, steps, outcome) = (&run.run, &run.dept, run.steps, &run.outcome);
-        events.push((run.at.clone(), format!("{id} of {dept}, {steps} steps about it, {cost}: {outcome}")));
+        let about = match (&run.agent, &run.task) {
+            (Some(agent), Some(task)) => format!("{agent} at {task}"),
+            (None, Some(task)) => format!("a job for {task}"),
+            _ if run.kind == "dispatch" => "a job".to_string(),
+            _ => format!("{steps} steps about it"),
+        };
+        events.push((run.at.clone(), format!("{id} of {dept}, {about}, {cost}: {outcome}")));
     }
     for summary in &trail.summaries {
         events.push((summary.at.clone(), format!("{} says: {}", summary.dept, one_line(&summary.text, 80))));

@@ -198,6 +198,22 @@ impl Department {
         Ok(done)
     }
 
+    /// Every task there is, on the board and in the archive. One damaged file is no reason to show none.
+    pub fn every_task(&self) -> Result<Vec<Task>> {
+        let mut tasks = Vec::new();
+        self.each_file("tasks", &mut Vec::new(), |id, text| {
+            tasks.extend(parse_task(text, id));
+            Ok(())
+        })?;
+        for (folder, _) in self.archived_months()? {
+            self.each_file(&folder, &mut Vec::new(), |id, text| {
+                tasks.extend(parse_task(text, id));
+                Ok(())
+            })?;
+        }
+        Ok(tasks)
+    }
+
     /// One agent of the roster.
     pub fn agent(&self, name: &str) -> Result<Option<Agent>> {
         let path = format!("agents/{name}.md");

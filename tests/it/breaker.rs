@@ -160,3 +160,27 @@ fn departments_paused_hours_apart_or_by_a_human_trip_nothing() {
     sandbox.start(&["pause", "--all", "--why", "holidays"]).finish().any_stdout();
     sandbox.run(["gate", "check"]).any_stdout();
 }
+
+/// What a job was started for has come back: the department did not spend in vain.
+#[test]
+fn a_job_that_came_back_is_progress() {
+    let sandbox = office();
+    (0..4).for_each(|_| idle(&sandbox, "management"));
+    let add = ["task", "add", "management", "--title", "Conditions: it", "--description", "Write them down."];
+    let id = crate::office::done(&sandbox, &add).trim().to_string();
+    crate::office::done(&sandbox, &["task", "assign", &id, "planner"]);
+    let ledger = crate::office::ledger(&sandbox, "management");
+    if !ledger.iter().any(|line| line["kind"] == "dispatch") {
+        sandbox.start(&["run-loop", "management", "--engine", "rules"]).finish().any_stdout().any_stderr();
+    }
+    let ledger = crate::office::ledger(&sandbox, "management");
+    let job = ledger.iter().find(|line| line["kind"] == "dispatch").unwrap();
+    assert_eq!(
+        (&job["outcome"], &job["task"], &job["agent"]),
+        (&json!("done"), &json!(id), &json!("planner"))
+    );
+    (0..4).for_each(|_| idle(&sandbox, "management"));
+    assert!(!sandbox.exists("org-management/.harness/paused.json"));
+    idle(&sandbox, "management");
+    assert!(sandbox.exists("org-management/.harness/paused.json"), "five in vain since then");
+}

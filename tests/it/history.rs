@@ -117,6 +117,7 @@ fn run_text(dept: &str, at: Time, sends: Sends, dice: &mut Dice) -> String {
         changed: outcome == "done",
         beat: false,
         record: format!("{}_{kind}.md", render_ts(at)),
+        ..RunLine::default()
     };
     text + &render_line(&Line::Run(line))
 }
