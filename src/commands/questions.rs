@@ -4,7 +4,7 @@ use super::app::{App, Result};
 use super::requests::{FoundRequest, all, find, preview, resolve};
 use crate::domain::request::{RequestKind, RequestStatus};
 use crate::domain::text::one_line;
-use crate::domain::time::render_age;
+use crate::domain::time::{Time, parse_due, render_age};
 use crate::error::{CommandError, Kind};
 use crate::ui::Answer;
 use crate::ui::table::render_table;
@@ -171,6 +171,18 @@ fn closed(kind: RequestKind) -> (RequestStatus, &'static str) {
     }
 }
 
+/// A goal whose day has passed is no goal any more.
+fn check_answer(one: &FoundRequest, text: &str, now: Time) -> Result<()> {
+    let is_target = one.request.text("intake") == Some("target_date");
+    if is_target && parse_due(text.trim()).is_some_and(|end| end < now) {
+        let what = format!("{} has passed, and can't be the target date", one_line(text.trim(), 60));
+        return Err(
+            CommandError::new(Kind::Usage, what).hint("give a date that is still to come, or say `none`")
+        );
+    }
+    Ok(())
+}
+
 pub fn close(app: &App<'_>, kind: RequestKind, id: &str, text: &str) -> Result<Answer> {
     app.require_human(kind.folder())?;
     if text.trim().is_empty() {
@@ -178,6 +190,7 @@ pub fn close(app: &App<'_>, kind: RequestKind, id: &str, text: &str) -> Result<A
     }
     let org = app.org()?;
     let one = find(app, &org, kind, id)?;
+    check_answer(&one, text, app.ctx.now())?;
     let (status, schema) = closed(kind);
     let what = resolve(app, &org, kind, &one, status, text)?;
     let data =

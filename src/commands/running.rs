@@ -223,6 +223,10 @@ pub fn to_command_error(dept: &str, error: RunError) -> CommandError {
             ("not_accepted", format!("look at it and accept it: `harness charter accept {dept}`"))
         }
         Refused::Charter(_) => ("charter_unusable", format!("`harness charter check {dept}` says more")),
+        Refused::Goal(_) => (
+            "goal_unusable",
+            format!("put org-{dept}/goal.toml right, or move it away: then {dept} asks you for its goal"),
+        ),
         Refused::Paused(_) => ("paused", format!("`harness resume {dept}` lets it run again")),
         Refused::Blocked(_) => ("blocked", format!("look into it, then `harness recover {dept} --unblock`")),
         Refused::Limit(_) => {

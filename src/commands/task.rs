@@ -5,7 +5,7 @@ use super::boards::{Change, change, changed, find_task};
 use super::task_show;
 use crate::domain::board::{Actor, Deed, Vouch};
 use crate::domain::task::{NewTask, Priority, Section, TaskStatus};
-use crate::domain::time::{Time, parse_rfc3339};
+use crate::domain::time::{Time, parse_due};
 use crate::error::{CommandError, Kind};
 use crate::ui::Answer;
 
@@ -53,7 +53,7 @@ struct AddArgs {
     /// Give it to this agent
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
-    /// When it should be done: 2026-11-30T18:00:00Z
+    /// When it should be done: 2026-11-30T18:00:00Z, or a date, until its end
     #[arg(long, value_name = "TIME")]
     due: Option<String>,
     /// Tasks that must be done first
@@ -236,8 +236,12 @@ fn line(what: &str, text: &str) -> Result<String> {
 }
 
 fn time(text: &str) -> Result<Time> {
-    parse_rfc3339(text).ok_or_else(|| {
-        CommandError::new(Kind::Usage, format!("`{text}` is no time such as 2026-11-30T18:00:00Z"))
+    parse_due(text).ok_or_else(|| {
+        let text = crate::domain::text::one_line(text, 60);
+        CommandError::new(
+            Kind::Usage,
+            format!("`{text}` is no time such as 2026-11-30T18:00:00Z or 2026-11-30"),
+        )
     })
 }
 

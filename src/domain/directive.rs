@@ -9,7 +9,7 @@ use super::id::Dept;
 use super::message::{BODY_MAX, Draft, Provenance, render_message, set_created, within_second};
 use super::priority::Priority;
 use super::text::one_line;
-use super::time::{Time, parse_rfc3339, parse_since, render_rfc3339};
+use super::time::{Time, parse_due, parse_rfc3339, parse_since, render_rfc3339};
 use std::fmt;
 
 /// The newest format this program knows.
@@ -93,6 +93,11 @@ pub struct NewDirective {
 /// Whether a text can be a deadline: a date or an RFC 3339 moment.
 pub fn is_deadline(text: &str) -> bool {
     text.contains('-') && parse_since(text, Time::UNIX_EPOCH).is_some()
+}
+
+/// Whether a deadline has passed already; one that is no deadline has not.
+pub fn is_past(deadline: &str, now: Time) -> bool {
+    parse_due(deadline).is_some_and(|end| end < now)
 }
 
 /// The file of a new directive, open.
@@ -255,6 +260,19 @@ mod tests {
             [("2026-12-01", true), ("2026-12-01T10:00:00Z", true), ("soon", false), ("7d", false)]
         {
             assert_eq!(is_deadline(text), ok, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_lasts_until_the_end_of_its_day() {
+        let now = parse_rfc3339("2026-11-18T12:00:00Z").unwrap();
+        for (text, past) in [
+            ("2026-11-17", true),
+            ("2026-11-18", false),
+            ("2026-11-18T11:59:59Z", true),
+            ("2026-11-18T12:00:00Z", false),
+        ] {
+            assert_eq!(is_past(text, now), past, "{text}");
         }
     }
 

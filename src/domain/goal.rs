@@ -57,9 +57,10 @@ pub fn parse_intake(text: &str, dept: &str) -> Result<Vec<IntakeQuestion>, Strin
     Ok(questions)
 }
 
-/// `goal.toml` with an answer filed in it; none where the answer belongs to no key of it. Comments stay.
+/// `goal.toml` with an answer filed in it; none where the answer belongs to no key of it, or where the file says
+/// something that can't be read: that is somebody's, and is not written over. Comments stay.
 pub fn file_answer(text: &str, field: &str, answer: &str) -> Option<String> {
-    let mut goal = parse_goal(text).unwrap_or_default();
+    let mut goal = if text.trim().is_empty() { Goal::default() } else { parse_goal(text).ok()? };
     let answer = answer.trim();
     match field {
         "objective" => goal.objective = answer.to_string(),
@@ -102,6 +103,9 @@ mod tests {
         assert_eq!(goal.success_metrics, ["ten users", "\"two\" months"]);
         assert_eq!(goal.target_date, "2027-03-31");
         assert_eq!(file_answer(&text, "people", "users"), None);
+        assert!(file_answer("", "objective", "Be there").is_some());
+        assert_eq!(file_answer("objective = [", "objective", "Be there"), None, "it is somebody's");
+        assert_eq!(file_answer("schema = 2\n", "objective", "Be there"), None);
     }
 
     #[test]

@@ -104,6 +104,15 @@ pub fn parse_since(text: &str, now: Time) -> Option<Time> {
     Some(Utc.from_utc_datetime(&date.and_hms_opt(0, 0, 0)?))
 }
 
+/// A moment by which something is to be done: RFC 3339, or a date, which lasts until its end.
+pub fn parse_due(text: &str) -> Option<Time> {
+    if let Some(time) = parse_rfc3339(text) {
+        return Some(time);
+    }
+    let date = chrono::NaiveDate::parse_from_str(text.trim(), "%Y-%m-%d").ok()?;
+    Some(Utc.from_utc_datetime(&date.and_hms_opt(23, 59, 59)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +128,13 @@ mod tests {
         check("2026-11-18t00:42:01z", Some("20261118T004201Z"));
         check("2026-11-38T00:42:01+00:00", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_due_date_lasts_until_its_end() {
+        assert_eq!(parse_due("2026-11-18"), Some(at("2026-11-18T23:59:59Z")));
+        assert_eq!(parse_due("2026-11-18T09:00:00+01:00"), Some(at("2026-11-18T08:00:00Z")));
+        assert_eq!((parse_due("soon"), parse_due("2026-11-38"), parse_due("7d")), (None, None, None));
     }
 
     fn at(text: &str) -> Time {

@@ -177,6 +177,9 @@ impl Clinic<'_> {
         if let Err(error) = department.charter() {
             return Some(error.to_string());
         }
+        if let Err(error) = department.goal() {
+            return Some(error.to_string());
+        }
         match self.org.standing(department) {
             Ok(charters::Standing::Accepted) => None,
             Ok(_) => Some("its charter, playbook or prompts are not accepted".to_string()),

@@ -1,15 +1,16 @@
 //! Goal intake: a department without an objective asks its questions once, and the answers are filed.
 
-use super::{Result, Shop};
+use super::{Refused, Result, RunError, Shop};
 use crate::domain::digest::sha256;
 use crate::domain::event::Event;
 use crate::domain::front_matter::{FrontMatter, Value};
-use crate::domain::goal::{file_answer, parse_goal, parse_intake};
+use crate::domain::goal::{file_answer, parse_intake};
 use crate::domain::id::{IdKind, derived_id};
 use crate::domain::plan::{Effect, Finish, PLAN_SCHEMA, Plan, Planned};
 use crate::domain::request::{Request, RequestKind, RequestStatus, sign_request};
 use crate::domain::time::render_rfc3339;
 use crate::store::charters::LoadedCharter;
+use crate::store::fault::Fault;
 use crate::store::journal::{EntryKind, EntryName};
 use crate::store::template::INTAKE;
 
@@ -18,11 +19,20 @@ const GOAL_MAX: u64 = 1024 * 1024;
 const GOAL: &str = "goal.toml";
 
 impl Shop<'_> {
+    /// A goal that can't be read is somebody's words: nobody is asked to work towards it, or for another one, until it
+    /// is put right by hand.
+    pub(super) fn check_goal(&self) -> Result<()> {
+        match self.department.goal() {
+            Err(error) if !matches!(error.fault, Fault::Io(_)) => {
+                Err(RunError::Refused(Refused::Goal(error.to_string())))
+            }
+            read => Ok(read.map(|_| ())?),
+        }
+    }
+
     /// Asks what the department is for, where nobody has said so and it has not asked before.
     pub(super) fn ask_goal(&self, charter: &LoadedCharter) -> Result<()> {
-        let goal = self.department.dir.read(GOAL, GOAL_MAX)?.map(|text| text.text).unwrap_or_default();
-        // A goal that can't be read is somebody's: it is put right by hand, and nothing is asked.
-        if !goal.is_empty() && parse_goal(&goal).map_or(true, |goal| !goal.objective.trim().is_empty()) {
+        if self.department.goal()?.is_some_and(|goal| !goal.objective.trim().is_empty()) {
             return Ok(());
         }
         let asked = self.department.requests(RequestKind::Question, &self.key)?.requests;

@@ -103,6 +103,8 @@ pub enum Refused {
     Gate(String),
     NotAccepted(Standing),
     Charter(String),
+    /// `goal.toml` can't be read.
+    Goal(String),
     Blocked(String),
     Paused(String),
     Limit(String),
@@ -191,6 +193,7 @@ impl std::fmt::Display for Refused {
             Refused::Blocked(reason) => write!(f, "the department is blocked: {reason}"),
             Refused::Gate(what)
             | Refused::Charter(what)
+            | Refused::Goal(what)
             | Refused::Limit(what)
             | Refused::Budget(what)
             | Refused::NoEngine(what) => f.write_str(what),

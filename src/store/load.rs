@@ -8,7 +8,7 @@ use super::key::Key;
 use super::messages::{Filed, Location, Mail, Unreadable};
 use super::org::Department;
 use super::tail::{Backwards, read_tail};
-use crate::domain::goal::parse_goal;
+use crate::domain::goal::{Goal, parse_goal};
 use crate::domain::id::made_at;
 use crate::domain::ledger::{self, Line, Recent, Shown};
 use crate::domain::live_state::{LiveState, history_shown};
@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest memory or notes file that is read.
 const NOTES_MAX: u64 = 1024 * 1024;
+const GOAL: &str = "goal.toml";
 /// The fewest messages of an inbox that a run looks at, where there are as many.
 const DESK_LEAST: usize = 64;
 /// How much of the ledger's end is read at first, and at the most.
@@ -96,6 +97,12 @@ impl Department {
         }
     }
 
+    /// The department's goal; none where there is no such file. One that can't be read is an error, and is never written.
+    pub fn goal(&self) -> Result<Option<Goal>> {
+        let Some(goal) = self.dir.read(GOAL, CHARTER_MAX)? else { return Ok(None) };
+        parse_goal(&goal.text).map(Some).map_err(|what| StoreError::format(self.dir.join(GOAL), what))
+    }
+
     fn to_live_state(
         &self,
         charter: &LoadedCharter,
@@ -104,12 +111,7 @@ impl Department {
         (inbox, inbox_beyond): (&[Filed], usize),
     ) -> Result<LiveState> {
         let text = |name: &str| Ok(self.dir.read(name, NOTES_MAX)?.map(|text| text.text).unwrap_or_default());
-        let goal = match self.dir.read("goal.toml", CHARTER_MAX)? {
-            None => Default::default(),
-            Some(goal) => {
-                parse_goal(&goal.text).map_err(|what| StoreError::format(self.dir.join("goal.toml"), what))?
-            }
-        };
+        let goal = self.goal()?.unwrap_or_default();
         let caps = settings.live_state.clone();
         let Shown { decisions, history, refusals } =
             self.recent_ledger(history_shown(&caps), caps.decisions_entries)?;

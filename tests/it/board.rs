@@ -190,3 +190,16 @@ fn the_board_is_the_humans_to_change() {
     no(&inside, &["agent", "retire", "rd", "ann", "--why", "x"], "inside_run");
     assert_eq!(task(&inside, &id)["status"], "inbox");
 }
+
+#[test]
+fn a_due_date_is_still_to_come() {
+    let sandbox = desk();
+    let base = ["task", "add", "rd", "--title", "Ask", "--description", "Ask them.", "--due"];
+    let due = |due: &'static str| [&base[..], &[due]].concat();
+    for past in ["2026-11-17", "2026-11-18T00:42:00Z"] {
+        assert!(no(&sandbox, &due(past), "past_due").contains("has passed"));
+    }
+    sandbox.start(&due("soon")).finish().status(2).any_stderr();
+    let id = done(&sandbox, &due("2026-11-18")).trim().to_string();
+    assert_eq!(task(&sandbox, &id)["due"], "2026-11-18T23:59:59Z", "a date lasts until its end");
+}

@@ -2,14 +2,23 @@
 
 use super::{Actor, At, Board, BoardFault, Done, Fields, Part, fault, refuse, say};
 use crate::domain::task::{NewTask, Section, Task, TaskStatus};
+use crate::domain::time::{Time, render_rfc3339};
 use std::collections::BTreeSet;
 
 /// How the one deliverable of an assist task is named.
 const DELIVERABLE: &str = "deliverable:";
 
+/// A day that has passed makes a task late before anybody has seen it.
+fn check_due(due: Option<Time>, at: &At<'_>) -> Result<(), BoardFault> {
+    let Some(due) = due.filter(|due| *due < at.now) else { return Ok(()) };
+    let what = format!("the due date {} has passed: it is {}", render_rfc3339(due), render_rfc3339(at.now));
+    Err(fault("past_due", what).hint("give a time that is still to come, or none"))
+}
+
 impl Board {
     pub(super) fn create(&mut self, new: &NewTask, at: &At<'_>) -> Result<Done, BoardFault> {
         self.check_may_make(at)?;
+        check_due(new.due, at)?;
         self.check_dependencies(&new.depends_on)?;
         self.check_known(&new.not_twin_of)?;
         self.check_twin(None, &new.title, &new.description)?;
@@ -89,6 +98,7 @@ impl Board {
         if *fields == Fields::default() {
             return refuse("nothing_changed", format!("nothing of `{id}` would change"));
         }
+        check_due(fields.due, at)?;
         if fields.title.is_some() || fields.description.is_some() {
             let title = fields.title.as_deref().unwrap_or(&task.title);
             let description = fields.description.as_deref().unwrap_or(task.description());

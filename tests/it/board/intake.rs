@@ -61,3 +61,42 @@ fn the_templates_five_know_what_they_are_for() {
         assert!(names(&sandbox, &format!("org-{dept}/questions")).is_empty(), "{dept}");
     }
 }
+
+/// What is in it is somebody's words: named, and neither worked by, asked for again nor written over.
+#[test]
+fn a_goal_that_can_not_be_read_stops_the_department_and_stays_as_it_is() {
+    for broken in ["objective = [", "schema = 9\n", "schema = 1\nobjektive = \"x\"\n"] {
+        let sandbox = Sandbox::new().apart().dept("support");
+        run(&sandbox);
+        let asked = question(&sandbox, "in one sentence");
+        let sandbox = sandbox.bytes("org-support/goal.toml", broken.as_bytes());
+        let sandbox = sandbox.message("support", "Note", "Hi", "Body");
+        for args in [&["run-loop", "support"][..], &["run-director", "support"]] {
+            let run = sandbox.start(&[args, &["--engine", "rules", "--json"]].concat()).finish().status(3);
+            let error = run.any_stderr().json()["error"].clone();
+            assert_eq!(error["code"], "goal_unusable", "{error}");
+            assert!(error["message"].as_str().unwrap().contains("goal.toml"), "{error}");
+            assert!(error["hints"][0].as_str().unwrap().contains("org-support/goal.toml"), "{error}");
+        }
+        let (_, health, _) = sandbox.start(&["health"]).finish().parts();
+        assert!(health.contains("support is blocked") && health.contains("goal.toml"), "{health}");
+        sandbox.start(&["questions", "answer", &asked, "Be there."]).finish().parts();
+        assert_eq!(sandbox.read("org-support/goal.toml"), broken);
+        assert_eq!(names(&sandbox, "org-support/questions").len(), 5, "and nothing more is asked");
+        // Put right, it takes the answer that waited.
+        let sandbox = sandbox.bytes("org-support/goal.toml", b"schema = 1\n");
+        run(&sandbox);
+        assert!(sandbox.read("org-support/goal.toml").contains("objective = \"Be there.\""));
+    }
+}
+
+#[test]
+fn a_target_date_that_has_passed_is_refused() {
+    let sandbox = Sandbox::new().apart().dept("support");
+    run(&sandbox);
+    let asked = question(&sandbox, "By when");
+    let (status, _, stderr) = sandbox.start(&["questions", "answer", &asked, "2020-01-01"]).finish().parts();
+    assert!(status == 2 && stderr.contains("2020-01-01 has passed"), "{stderr}");
+    done(&sandbox, &["questions", "answer", &asked, "when everybody has heard of it"]);
+    assert!(sandbox.read("org-support/goal.toml").contains("when everybody has heard of it"));
+}
