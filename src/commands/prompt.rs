@@ -115,7 +115,7 @@ fn at_hand(args: &PromptArgs, org: &Org, dept: &Dept, live: &LiveState) -> Resul
             Ok(Some(task.clone()))
         }
         Some(wanted) => Ok(Some(find_copy_of(org, dept, wanted)?.filed.message)),
-        None => Ok(live.open_items().next().cloned()),
+        None => Ok(live.eligible_items().next().cloned()),
     }
 }
 

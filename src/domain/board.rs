@@ -156,6 +156,10 @@ pub enum Deed {
     Seen {
         id: String,
     },
+    /// The director has looked whether somebody should help: it is asked once for each giving of the task.
+    Offered {
+        id: String,
+    },
     AddAgent(NewAgent),
     RetireAgent {
         name: String,
@@ -318,6 +322,7 @@ impl Board {
             }
             Deed::Hold { id, waits_for } => self.hold(id, waits_for),
             Deed::Seen { id } => self.seen(id, at.now),
+            Deed::Offered { id } => self.offered(id),
             Deed::AddAgent(new) => self.hire(new, at),
             Deed::RetireAgent { name, why } => self.retire(name, why, at),
         }

@@ -126,10 +126,10 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
 }
 
 impl LiveState {
-    /// What is there to be done: open messages that wait for nothing, and tasks that are worth asking for.
-    pub fn open_items(&self) -> impl Iterator<Item = &Message> {
-        let is_work = |message: &&Message| message.item.as_ref().is_none_or(|item| item.kind.is_work());
-        self.eligible_items().filter(is_work)
+    /// Whether all that can be done is to find help for what is at work anyway.
+    pub fn is_only_help(&self) -> bool {
+        let is_help = |message: &Message| message.item.as_ref().is_some_and(|item| item.kind.is_help());
+        self.eligible_items().all(is_help)
     }
 
     /// Works out what can be done on the board now.
@@ -140,7 +140,7 @@ impl LiveState {
         self.items_more = eligible.len() - self.items.len();
     }
 
-    /// All that a decision may name.
+    /// What is there to be done, and all that a decision may name: open messages that wait for nothing, and eligible tasks.
     pub fn eligible_items(&self) -> impl Iterator<Item = &Message> {
         self.eligible_mail().chain(&self.items)
     }

@@ -120,6 +120,8 @@ pub struct Task {
     pub due: Option<Time>,
     /// The due date that the director has seen pass.
     pub due_told: Option<Time>,
+    /// The giving of the task for which the director has looked whether somebody should help.
+    pub help_told: Option<String>,
     pub depends_on: Vec<String>,
     pub project: Option<String>,
     /// The task that this one helps.
@@ -231,6 +233,7 @@ pub fn parse_task(text: &str, id: &str) -> Result<Task, TaskFault> {
         heard: read(&front, "heard", parse_rfc3339)?.unwrap_or(created),
         due: read(&front, "due", parse_rfc3339)?,
         due_told: read(&front, "due_told", parse_rfc3339)?,
+        help_told: front.text("help_told").map(str::to_string),
         depends_on: front.list("depends_on"),
         project: text_of("project"),
         assists: text_of("assists"),
@@ -275,6 +278,7 @@ impl Task {
             heard: now,
             due: new.due,
             due_told: None,
+            help_told: None,
             depends_on: new.depends_on.clone(),
             project: new.project.clone(),
             assists: new.assists.clone(),
@@ -339,6 +343,7 @@ impl Task {
             ("heard", Some(render_rfc3339(self.heard))),
             ("due", time(self.due)),
             ("due_told", time(self.due_told)),
+            ("help_told", self.help_told.clone()),
             ("project", self.project.clone()),
             ("assists", self.assists.clone()),
             ("provenance", Some(self.provenance.name().to_string())),

@@ -112,6 +112,7 @@ impl Shop<'_> {
             }
             self.department.put_away_sent((self.now)())?;
             self.settle_jobs()?;
+            self.check_goal()?;
             if matches!(work, Work::Loop { .. }) {
                 self.ask_goal(&charter)?;
             }
@@ -220,7 +221,7 @@ impl Shop<'_> {
                 self.settle_requests(&charter)?;
             }
             let loaded = self.load(&charter)?;
-            if loaded.live.open_items().next().is_none() {
+            if loaded.live.eligible_items().next().is_none() {
                 return Ok((RunOutcome::Done, nothing_open(&loaded)));
             }
             if run.iterations == max_iterations {
@@ -233,9 +234,18 @@ impl Shop<'_> {
             let decision =
                 match decision.take().filter(|decision| self.check_decision(decision, &loaded).is_ok()) {
                     Some(decision) => decision,
-                    None => match self.decide(run, &charter, &loaded)? {
-                        Ok(decision) => decision,
-                        Err(ending) => return Ok(ending),
+                    None => match self.decide(run, &charter, &loaded) {
+                        // Help is good to have: where nobody can be asked about it, there is nothing to do.
+                        Err(RunError::Refused(Refused::NoEngine(_) | Refused::Budget(_)))
+                            if loaded.live.is_only_help() =>
+                        {
+                            run.iterations -= 1;
+                            return Ok((RunOutcome::Done, nothing_open(&loaded)));
+                        }
+                        decided => match decided? {
+                            Ok(decision) => decision,
+                            Err(ending) => return Ok(ending),
+                        },
                     },
                 };
             if let Some(ending) = self.follow(run, &decision, &charter)? {
@@ -253,7 +263,7 @@ impl Shop<'_> {
         let mut loaded = self.department.load(charter, &self.settings, &self.key, now)?;
         self.org.add_portfolio(&mut loaded.live)?;
         // What a paused directive holds may be all that was looked at.
-        if loaded.live.inbox_beyond > 0 && loaded.live.open_items().next().is_none() {
+        if loaded.live.inbox_beyond > 0 && loaded.live.eligible_items().next().is_none() {
             loaded = self.department.load_whole(charter, &self.settings, &self.key, now)?;
             self.org.add_portfolio(&mut loaded.live)?;
         }
@@ -293,7 +303,7 @@ impl Shop<'_> {
         loaded: &Loaded,
     ) -> Result<std::result::Result<Decision, Ending>> {
         let config = self.department.config()?;
-        let mut items = loaded.live.open_items();
+        let mut items = loaded.live.eligible_items();
         if config.routing == Some(Routing::Auto)
             && let Some(first) = items.next()
         {
@@ -309,7 +319,7 @@ impl Shop<'_> {
             self.tell(&Event::Decision { keyword: decision.keyword(), id: decision.id(), by: "routing" });
             return Ok(Ok(decision));
         }
-        let at_hand = loaded.live.open_items().next().cloned();
+        let at_hand = loaded.live.eligible_items().next().cloned();
         let done = self.step(run, Role::Orchestrator, Mode::Normal, at_hand, None, charter, loaded)?;
         Ok(match done.end {
             StepEnd::Decided(decision) => Ok(decision),
@@ -396,7 +406,7 @@ impl Shop<'_> {
         let charter = self.accepted_charter()?;
         let loaded = self.load(&charter)?;
         run.iterations = 1;
-        let at_hand = message.or_else(|| loaded.live.open_items().next().cloned());
+        let at_hand = message.or_else(|| loaded.live.eligible_items().next().cloned());
         let done = self.step(run, role, mode, at_hand, None, &charter, &loaded)?;
         Ok(match done.end {
             StepEnd::Decided(Decision::Escalate { id, reason }) => {

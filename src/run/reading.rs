@@ -11,7 +11,7 @@ use crate::domain::decision::{Decision, parse_decision};
 use crate::domain::judging::{Bench, judge_answer};
 use crate::domain::ledger::Refusal;
 use crate::domain::message::{Message, Provenance};
-use crate::domain::planning::{Judged, StepFacts, escalation, plan_actions};
+use crate::domain::planning::{Judged, StepFacts, escalation, plan_actions, plan_offers};
 use crate::domain::role::Role;
 use crate::domain::verdict::{Circumstances, Ruling, Verdict};
 use crate::store::charters::LoadedCharter;
@@ -205,6 +205,7 @@ impl Shop<'_> {
         }
         let outcome = match &decision {
             Decision::Escalate { id, reason } => self.plan_escalation(saved, id, reason, loaded),
+            Decision::Done => self.plan_done(saved, loaded),
             _ => Default::default(),
         };
         let provenance = Provenance::Department;
@@ -231,22 +232,36 @@ impl Shop<'_> {
             hint: None,
         };
         let at_hand = self.find_at_hand(id, loaded);
-        let facts = StepFacts {
+        let provenance = at_hand.as_ref().map_or(Provenance::Department, |message| message.provenance);
+        let facts = StepFacts { at_hand: at_hand.as_ref(), provenance, ..self.decision_facts(saved, loaded) };
+        plan_actions(&[Judged { action: escalation(id, reason), ruling }], &facts)
+    }
+
+    /// Done, with nothing open but whether somebody should help: that was asked, and is not asked again.
+    fn plan_done(&self, saved: &SavedAnswer, loaded: &Loaded) -> crate::domain::planning::Outcome {
+        if loaded.live.is_only_help() {
+            let ids: Vec<String> = loaded.live.eligible_items().map(|message| message.id.clone()).collect();
+            return plan_offers(&ids, &self.decision_facts(saved, loaded));
+        }
+        Default::default()
+    }
+
+    fn decision_facts<'a>(&'a self, saved: &'a SavedAnswer, loaded: &'a Loaded) -> StepFacts<'a> {
+        StepFacts {
             dept: &self.department.dept,
             run: &saved.run,
             step: saved.step,
             now: saved_time(saved),
-            at_hand: at_hand.as_ref(),
+            at_hand: None,
             known: &[],
-            provenance: at_hand.as_ref().map_or(Provenance::Department, |message| message.provenance),
+            provenance: Provenance::Department,
             vouched: None,
             expires_hours: 72,
             curated: &[],
             role: Role::Orchestrator,
             board: Some(&loaded.live.board),
             portfolio: &loaded.live.portfolio,
-        };
-        plan_actions(&[Judged { action: escalation(id, reason), ruling }], &facts)
+        }
     }
 
     /// Whether a decision names something that can be done.

@@ -94,7 +94,7 @@ impl Shop<'_> {
     pub(super) fn finds_nothing(&self, charter: &LoadedCharter) -> Result<bool> {
         let Some(slot) = &self.watch.slot else { return Ok(false) };
         self.settle_requests(charter)?;
-        if self.load(charter)?.live.open_items().next().is_some() {
+        if self.load(charter)?.live.eligible_items().next().is_some() {
             return Ok(false);
         }
         if self.is_upkeep_due()? {
@@ -174,7 +174,7 @@ impl Shop<'_> {
     fn has_open_items(&self) -> Result<bool> {
         let charter = self.accepted_charter()?;
         let loaded = self.load_state(&charter)?;
-        Ok(loaded.live.open_items().next().is_some())
+        Ok(loaded.live.eligible_items().next().is_some())
     }
 
     fn parts_seen(&self) -> Result<Parts> {

@@ -1,6 +1,7 @@
 //! What can be done next on the board, worked out before anybody is asked, and why there is nothing to do.
 
 use super::{Board, NUDGE_AFTER_S, NUDGE_GRACE_S, NUDGES_MAX};
+use crate::domain::agent::Works;
 use crate::domain::charter::DoneNeeds;
 use crate::domain::message::Provenance;
 use crate::domain::task::{Priority, Task, TaskStatus};
@@ -69,9 +70,9 @@ impl ItemKind {
         }
     }
 
-    /// Whether it is worth asking somebody for. A buddy and a helper are good to have, and hold nothing up.
-    pub fn is_work(self) -> bool {
-        !matches!(self, ItemKind::Buddy | ItemKind::Helper)
+    /// Whether it is only about help: good to have, asked about once, and nothing waits for it.
+    pub fn is_help(self) -> bool {
+        matches!(self, ItemKind::Buddy | ItemKind::Helper)
     }
 }
 
@@ -118,7 +119,11 @@ impl Board {
         let busy: BTreeSet<&str> = at_work().filter_map(|task| task.owner.as_deref()).collect();
         let free = self.agents.values().any(|agent| agent.is_active() && !busy.contains(agent.name.as_str()));
         let help = |task: &Task| {
-            let worked = task.status == TaskStatus::InProgress && task.assists.is_none() && free;
+            let asked = task.help_told.as_deref() == Some(task.giving());
+            let worked = task.status == TaskStatus::InProgress && task.assists.is_none() && free && !asked;
+            // Nobody can help an engine or a program at its work.
+            let owner = task.owner.as_ref().and_then(|owner| self.agents.get(owner));
+            let worked = worked && owner.is_some_and(|agent| agent.works == Works::ByItself);
             match task.priority {
                 Priority::High if worked && !helped.contains(task.id.as_str()) => Some(ItemKind::Buddy),
                 Priority::High | Priority::Medium if worked && !beside.contains(task.id.as_str()) => {

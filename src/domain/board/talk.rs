@@ -200,6 +200,12 @@ impl Board {
         Ok(Done { target: id.to_string(), what: format!("{id} waits for {waits_for}"), ..Done::default() })
     }
 
+    pub(super) fn offered(&mut self, id: &str) -> Result<Done, BoardFault> {
+        let task = self.edit(id)?;
+        task.help_told = Some(task.giving().to_string());
+        Ok(Done { target: id.to_string(), ..Done::default() })
+    }
+
     pub(super) fn seen(&mut self, id: &str, now: Time) -> Result<Done, BoardFault> {
         let task = self.open(id)?;
         let (mentioned, due) = (task.mentioned.iter().any(|name| name == "lead"), task.due);
@@ -210,6 +216,13 @@ impl Board {
             self.edit(id)?.due_told = due;
         }
         Ok(Done { target: id.to_string(), ..Done::default() })
+    }
+}
+
+impl Task {
+    /// What the giving of a task is called where it is asked whether somebody should help.
+    pub(super) fn giving(&self) -> &str {
+        self.assignment.as_deref().unwrap_or("-")
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Priority, TaskStatus};
 /// Keys whose value is a time.
 const TIMES: [&[u8]; 6] = [b"created", b"heard", b"due", b"due_told", b"nudged", b"closed"];
 /// Keys whose value is plain text, whatever it says.
-const TEXTS: [&[u8]; 12] = [
+const TEXTS: [&[u8]; 13] = [
     b"title",
     b"worker",
     b"assignment",
@@ -21,6 +21,7 @@ const TEXTS: [&[u8]; 12] = [
     b"waits_for",
     b"provenance",
     b"mentioned",
+    b"help_told",
 ];
 
 /// Where an open task stands and how much it matters; none where the file must be read to know.

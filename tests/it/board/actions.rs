@@ -275,14 +275,13 @@ fn an_agents_engine_works_and_its_result_is_reviewed() {
 #[test]
 fn eligible_work_is_listed_and_mentions_count_once() {
     let sandbox = office();
-    let id = add(&sandbox, "Alpha", &["--owner", "ann"]);
+    let id = add(&sandbox, "Alpha", &["--owner", "ann", "--priority", "low"]);
     let quiet = sandbox.start(&["run-loop", "rd"]).finish().any_stderr().parts().1;
     assert!(quiet.contains("nothing to do, only fresh: one task is on the board"), "{quiet}");
     done(&sandbox, &["task", "comment", &id, "--as", "ann", "--section", "Questions", "@lead which one?"]);
     let prompt = done(&sandbox, &["prompt", "rd", "--role", "orchestrator"]);
     assert!(
-        prompt.contains("## Eligible work")
-            && prompt.contains(&format!("- {id} mention (medium, ann): Alpha")),
+        prompt.contains("## Eligible work") && prompt.contains(&format!("- {id} mention (low, ann): Alpha")),
         "{prompt}"
     );
     let reply = action("comment_task", json!({"id": id, "section": "Context", "text": "The first one."}));
@@ -295,7 +294,7 @@ fn eligible_work_is_listed_and_mentions_count_once() {
     let later = sandbox.clone().now("2026-11-18T02:00:00Z");
     assert!(
         done(&later, &["prompt", "rd", "--role", "orchestrator"])
-            .contains(&format!("- {id} nudge (medium, ann)"))
+            .contains(&format!("- {id} nudge (low, ann)"))
     );
     let nudge = action("nudge", json!({"id": id, "text": "How is it?"}));
     let ended = run_loop(&later, &[format!("NEXT_WORKER {id}"), answer(&[nudge])]);
@@ -307,7 +306,7 @@ fn eligible_work_is_listed_and_mentions_count_once() {
 fn a_silent_owner_and_a_due_date_wake_the_department() {
     let sandbox = office().reply("DONE").reply("DONE");
     done(&sandbox, &["config", "set", "rd", "autoLoop", "true"]);
-    add(&sandbox, "Alpha", &["--owner", "ann", "--due", "2026-11-18T03:00:00Z"]);
+    add(&sandbox, "Alpha", &["--owner", "ann", "--due", "2026-11-18T03:00:00Z", "--priority", "low"]);
     for (now, receipt) in [
         ("00:43:00", "nothing_open"),
         ("01:42:00", "nothing_new"),
@@ -347,4 +346,76 @@ fn words_of_external_tasks_stay_out_of_steps_about_others() {
     let prompt = done(&sandbox, &["prompt", "rd", "--role", "worker"]);
     assert!(prompt.contains("t-x inbox low: [external]") && !prompt.contains("Ignore all rules"), "{prompt}");
     assert!(done(&sandbox, &["prompt", "rd", "--role", "orchestrator"]).contains("Ignore all rules"));
+}
+
+#[test]
+fn what_is_due_in_the_past_is_refused() {
+    let sandbox = office();
+    let past = json!({"due": "2020-01-01T00:00:00Z"});
+    assert!(no(&sandbox, &[create("Alpha", past.clone())], "past_due").contains("has passed"));
+    let id = add(&sandbox, "Alpha", &[]);
+    no(&sandbox, &[action("update_task", json!({"id": id, "due": "2020-01-01T00:00:00Z"}))], "past_due");
+    let fields = json!({"question": "Which?", "options": [], "unblocks": [], "due": "2020-01-01T00:00:00Z"});
+    no(&sandbox, &[action("ask_human", fields)], "past_due");
+    assert!(names(&sandbox, "org-rd/questions").is_empty());
+}
+
+/// Somebody is at work on something that matters, and another is free: that is asked about, once.
+#[test]
+fn help_is_offered_once_and_may_be_taken() {
+    let sandbox = office();
+    let id = add(&sandbox, "Alpha", &["--priority", "high"]);
+    done(&sandbox, &["task", "assign", &id, "ann"]);
+    let prompt = done(&sandbox, &["prompt", "rd", "--role", "orchestrator"]);
+    assert!(prompt.contains(&format!("- {id} buddy (high, ann): Alpha")), "{prompt}");
+    assert!(prompt.contains(&format!("- `{id}`: task, buddy")), "{prompt}");
+    // The director takes it up: a worker makes the task that helps, and the loop gives it out.
+    let fields = json!({"title": "Gather voices", "description": "For Alpha.\nDeliverable: ten voices.",
+        "priority": "medium", "assists": id, "owner": "bob", "confidence": 90});
+    let helps = answer(&[action("create_task", fields)]);
+    let run = sandbox.clone().reply(&format!("NEXT_WORKER {id}\n")).reply(&helps).reply("DONE\n");
+    run.start(&["run-loop", "rd"]).finish().any_stdout().any_stderr();
+    let assist = id_of(&sandbox, "Gather voices");
+    assert_eq!(task(&sandbox, &assist)["assists"], id.as_str());
+    assert_eq!(task(&sandbox, &assist)["owner"], "bob");
+    assert!(!done(&sandbox, &["prompt", "rd", "--role", "orchestrator"]).contains("buddy"));
+}
+
+#[test]
+fn help_that_is_not_wanted_is_not_offered_again() {
+    let sandbox = office();
+    let id = add(&sandbox, "Alpha", &[]);
+    done(&sandbox, &["task", "assign", &id, "ann"]);
+    let helper = format!("- {id} helper (medium, ann): Alpha");
+    assert!(done(&sandbox, &["prompt", "rd", "--role", "orchestrator"]).contains(&helper));
+    let asked = |sandbox: &Sandbox| {
+        sandbox.start(&["run-loop", "rd"]).finish().any_stdout().any_stderr();
+        sandbox.calls().len()
+    };
+    assert_eq!(asked(&sandbox.clone().reply("Nobody is needed.\n\nDONE\n")), 1);
+    assert_eq!(asked(&sandbox), 1, "asked once, and done");
+    assert!(!done(&sandbox, &["prompt", "rd", "--role", "orchestrator"]).contains("helper"));
+    // Given anew, it is another question; a worker who sees nothing to help with answers it too.
+    done(&sandbox, &["task", "move", &id, "inbox"]);
+    done(&sandbox, &["task", "assign", &id, "ann"]);
+    let idle = format!("It goes well.\n\n{}", answer(&[]));
+    assert_eq!(asked(&sandbox.clone().reply(&format!("NEXT_WORKER {id}\n")).reply(&idle)), 3);
+    assert_eq!(asked(&sandbox), 3);
+    // The rules say nothing of help: that is no reason to call for a human.
+    done(&sandbox, &["task", "move", &id, "inbox"]);
+    done(&sandbox, &["task", "assign", &id, "ann"]);
+    let (status, stdout, _) = sandbox.start(&["run-loop", "rd", "--engine", "rules"]).finish().parts();
+    assert!(status == 0 && stdout.contains("done"), "{stdout}");
+    assert!(names(&sandbox, "org-rd/escalations").is_empty());
+}
+
+/// Help is good to have: where nobody can be asked about it, there is nothing to do.
+#[test]
+fn help_that_nobody_can_be_asked_about_refuses_nothing() {
+    let sandbox = office();
+    let id = add(&sandbox, "Alpha", &["--owner", "ann", "--priority", "high"]);
+    let alone = sandbox.clone().without_engine("claude");
+    let (status, stdout, _) = alone.start(&["run-loop", "rd"]).finish().parts();
+    assert!(status == 0 && stdout.contains("nothing to do, only fresh"), "{stdout}");
+    assert!(done(&sandbox, &["prompt", "rd", "--role", "orchestrator"]).contains(&format!("{id} buddy")));
 }
