@@ -1,11 +1,14 @@
 //! `harness demo`: an organisation in a new folder, a directive, and rounds of the embedded engine until all is quiet.
 
 use super::app::{App, Result};
-use super::init;
 use super::running::{Order, run_department};
-use super::send::{Letter, send};
 use super::task_show::load;
+use super::{directive, init};
+use crate::domain::allowance::Allowance;
+use crate::domain::directive::{DirectiveStatus, NewDirective};
 use crate::domain::event::{Event, Sink};
+use crate::domain::id::{IdKind, new_id};
+use crate::domain::priority::Priority;
 use crate::domain::text::one_line;
 use crate::error::{CommandError, Kind};
 use crate::run::Effects;
@@ -17,15 +20,19 @@ use std::path::{Path, PathBuf};
 
 /// More rounds than the story has.
 const ROUNDS: usize = 20;
-const SUBJECT: &str = "A weekly digest for our users";
+const TITLE: &str = "A weekly digest for our users";
 const BODY: &str = "Every Monday, users should get a short mail: what changed for them last week, and one thing worth trying. \
 Start small. I want to see whether anybody reads it.";
+
+/// What the human has seen when all is quiet.
+const SEEN: &str = "Seen: the project is under way, its three tasks are done, and the launch is prepared.";
 
 /// Watch an organisation work, in a minute
 ///
 /// Makes an organisation of five departments in a new folder, gives it a directive, and runs the embedded engine until
-/// all is quiet. It needs no key and nothing installed, and costs nothing. The folder is left for you to look at, with a
-/// report page to open in a browser.
+/// all is quiet. The directive becomes a project with three tasks, one of which waits for another; agents of the roster
+/// do them, a validator checks them, and they are done. It needs no key and nothing installed, and costs nothing. The
+/// folder is left for you to look at, with a report page to open in a browser.
 ///
 /// Examples:
 ///   harness demo
@@ -51,16 +58,34 @@ pub fn run(args: &DemoArgs, app: &App<'_>) -> Result<Answer> {
     let demo = App { ctx: app.ctx, ui: app.ui, root: root.clone() };
     init::make_five(&demo)?;
     say(app, &format!("Made {} with five departments: {}.", root.display(), FIVE.join(", ")));
-    let id = send(&demo, &Letter { to: "business", kind: "Directive", subject: SUBJECT, body: BODY })?;
-    say(app, &format!("\n{}\n  you -> business  Directive: {SUBJECT}", bold("The directive")));
+    let given = give_directive(&demo)?;
+    say(app, &format!("\n{}\n  {}\n  you -> business  Directive: {TITLE}", bold("The directive"), given.id));
     let mut told = Story { app, sent: 0, steps: 0 };
     for round in 1..=ROUNDS {
         if !run_round(&demo, &mut told, round)? {
+            directive::shift(&demo, &given.id, DirectiveStatus::Completed, SEEN)?;
+            say(app, &format!("\n{}\n  you complete {}: {SEEN}", bold("The end"), given.id));
             let page = super::report::write(&demo, &root.join("report.html"), "14d")?;
-            return Ok(ending(&root, &id, &told, round - 1, &page));
+            return Ok(ending(&root, &given, &told, round - 1, &page));
         }
     }
     Err(CommandError::failed(format!("the organisation was not quiet after {ROUNDS} rounds")))
+}
+
+fn give_directive(demo: &App<'_>) -> Result<NewDirective> {
+    let now = demo.ctx.now();
+    let new = NewDirective {
+        id: new_id(IdKind::Directive, now, &demo.ctx.random()),
+        title: TITLE.to_string(),
+        body: BODY.to_string(),
+        priority: Priority::Medium,
+        allowance: Allowance::default(),
+        deadline: None,
+        message: new_id(IdKind::Message, now, &demo.ctx.random()),
+        created: now,
+    };
+    directive::give(demo, &new)?;
+    Ok(new)
 }
 
 fn free_folder() -> PathBuf {
@@ -86,7 +111,7 @@ fn run_round(demo: &App<'_>, told: &mut Story<'_>, round: usize) -> Result<bool>
         let waiting = department.inbox()?.messages;
         let mail = waiting.iter().any(|filed| filed.message.waits_for.is_none());
         let board = load(demo, &org, &department)?.board;
-        if mail || board.eligible(demo.ctx.now()).iter().any(|item| item.kind.is_work()) {
+        if mail || board.eligible(demo.ctx.now()).iter().any(|item| !item.kind.is_help()) {
             busy.push(name);
         }
     }
@@ -111,19 +136,22 @@ fn run_round(demo: &App<'_>, told: &mut Story<'_>, round: usize) -> Result<bool>
     Ok(!busy.is_empty())
 }
 
-fn ending(root: &Path, id: &str, told: &Story<'_>, rounds: usize, page: &Path) -> Answer {
+fn ending(root: &Path, given: &NewDirective, told: &Story<'_>, rounds: usize, page: &Path) -> Answer {
     let root = root.display();
     let url = super::report::url_path(page);
+    let (id, message) = (&given.id, &given.message);
     let text = format!(
         "\nAll is quiet: {rounds} rounds, {} steps, {} messages, 0.00 USD.\n\n\
          Open the report in a browser:\n  file://{url}\n\nLook at it:\n  \
-         harness message thread {id} --root {root}\n  \
+         harness directive show {id} --root {root}\n  \
+         harness task list management --status done --root {root}\n  \
+         harness message thread {message} --root {root}\n  \
          harness runs list --root {root}\n  \
          harness memory business --root {root}\n  \
          ls {root}/org-business\n",
         told.steps, told.sent
     );
-    let data = json!({"root": root.to_string(), "directive": id, "rounds": rounds, "steps": told.steps, "messages": told.sent, "report": page});
+    let data = json!({"root": root.to_string(), "directive": id, "message": message, "rounds": rounds, "steps": told.steps, "messages": told.sent, "report": page});
     Answer::new("harness.demo/1", data, text)
 }
 

@@ -8,7 +8,7 @@ use super::trail::{render_trail, trail_json};
 use crate::domain::allowance::render_usd;
 use crate::domain::budget::Scope;
 use crate::domain::directive::{
-    DIRECTIVE_BODY_MAX, Directive, DirectiveStatus, Move, NewDirective, RECEIVER, is_deadline,
+    DIRECTIVE_BODY_MAX, Directive, DirectiveStatus, Move, NewDirective, RECEIVER, is_deadline, is_past,
     render_directive,
 };
 use crate::domain::id::{IdKind, new_id};
@@ -17,6 +17,7 @@ use crate::domain::text::{one_line, visible};
 use crate::domain::time::{render_age, render_rfc3339};
 use crate::error::{CommandError, Kind};
 use crate::run::trail::gather;
+use crate::store::org::Department;
 use crate::ui::table::render_table;
 use crate::ui::{Answer, bold};
 use serde_json::{Value, json};
@@ -82,7 +83,9 @@ struct ListArgs {
     all: bool,
 }
 
-/// Show a directive with its whole trail: messages, projects, runs, cost, and a timeline
+/// Show a directive with its whole trail: messages, projects, tasks, runs, cost, and a timeline
+///
+/// The runs are those that had a step about its mail or its tasks, and those in which agents and pipelines worked for it.
 ///
 /// Examples:
 ///   harness directive show 7f3k2q
@@ -136,15 +139,14 @@ fn add(args: &AddArgs, app: &App<'_>) -> Result<Answer> {
         let what = format!("`{}` is no deadline", one_line(deadline, 60));
         return Err(CommandError::new(Kind::Usage, what).hint("give a date, such as 2026-12-24"));
     }
+    if let Some(deadline) = args.deadline.as_deref().filter(|deadline| is_past(deadline, app.ctx.now())) {
+        let what = format!("the deadline {} has passed", one_line(deadline, 60));
+        return Err(CommandError::new(Kind::Usage, what).hint("give a date that is still to come, or none"));
+    }
     let body = read_body(&args.body)?;
     if body.len() > DIRECTIVE_BODY_MAX {
         let what = format!("the body is longer than {DIRECTIVE_BODY_MAX} bytes");
         return Err(CommandError::new(Kind::Usage, what));
-    }
-    let receiver = app.department(&org, RECEIVER)?;
-    if !load(&receiver)?.rules.receives("Directive") {
-        let what = format!("`{RECEIVER}` does not receive `Directive`");
-        return Err(CommandError::refused(what).code("kind_not_received"));
     }
     let now = app.ctx.now();
     let new = NewDirective {
@@ -157,16 +159,34 @@ fn add(args: &AddArgs, app: &App<'_>) -> Result<Answer> {
         message: new_id(IdKind::Message, now, &app.ctx.random()),
         created: now,
     };
+    check_receiver(&app.department(&org, RECEIVER)?)?;
     let text = render_directive(&new);
     if args.dry_run {
         let data = json!({"dry_run": true, "directive": text});
         return Ok(Answer::new("harness.directive_add/1", data, text));
     }
-    app.audit(&org, "directive add", &format!("{} open: {}", new.id, new.title))?;
-    org.create_directive(&new.id, &text)?;
-    org.deliver_directives(&receiver, now)?;
+    give(app, &new)?;
     let data = json!({"id": new.id, "message": new.message});
     Ok(Answer::new("harness.directive_add/1", data, format!("{}\n", new.id)))
+}
+
+/// Files a directive and lets it arrive at business.
+pub(super) fn give(app: &App<'_>, new: &NewDirective) -> Result<()> {
+    let org = app.org()?;
+    let receiver = app.department(&org, RECEIVER)?;
+    check_receiver(&receiver)?;
+    app.audit(&org, "directive add", &format!("{} open: {}", new.id, new.title))?;
+    org.create_directive(&new.id, &render_directive(new))?;
+    org.deliver_directives(&receiver, new.created)?;
+    Ok(())
+}
+
+fn check_receiver(receiver: &Department) -> Result<()> {
+    if load(receiver)?.rules.receives("Directive") {
+        return Ok(());
+    }
+    let what = format!("`{RECEIVER}` does not receive `Directive`");
+    Err(CommandError::refused(what).code("kind_not_received"))
 }
 
 fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
@@ -265,8 +285,7 @@ fn set(args: &MoveArgs, app: &App<'_>, status: DirectiveStatus) -> Result<Answer
         let text = format!("{id} would become {status}; it is {before}.\n");
         return Ok(Answer::new("harness.directive_move/1", data, text));
     }
-    app.audit(&org, "directive", &format!("{id} {status}: {}", args.why.trim()))?;
-    org.move_directive(id, &Move { status, at: app.ctx.now(), why: args.why.trim() })?;
+    shift(app, id, status, args.why.trim())?;
     if status == DirectiveStatus::Open {
         org.deliver_directives(&app.department(&org, RECEIVER)?, app.ctx.now())?;
     }
@@ -277,6 +296,13 @@ fn set(args: &MoveArgs, app: &App<'_>, status: DirectiveStatus) -> Result<Answer
     let held = if status.holds() { " Its work is held." } else { "" };
     let text = format!("{id} is {status}; it was {before}.{held} To undo: {undo}\n");
     Ok(Answer::new("harness.directive_move/1", data, text))
+}
+
+/// Moves a directive, in the human's name.
+pub(super) fn shift(app: &App<'_>, id: &str, status: DirectiveStatus, why: &str) -> Result<()> {
+    let org = app.org()?;
+    app.audit(&org, "directive", &format!("{id} {status}: {why}"))?;
+    Ok(org.move_directive(id, &Move { status, at: app.ctx.now(), why })?)
 }
 
 fn verb(status: DirectiveStatus) -> &'static str {

@@ -5,6 +5,7 @@
 use super::action::parse_action;
 mod projects;
 
+use projects::Ahead;
 pub use projects::rule_portfolio;
 
 use super::action::{Act, Action};
@@ -66,6 +67,7 @@ pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>,
     let mut judged = Vec::new();
     // What one action makes, a later one may use: the board moves on as the answer is judged.
     let mut bench_board = BoardWork::new(bench.board.clone(), bench.run, bench.step);
+    let mut ahead = Ahead::of(bench.portfolio);
     for entry in raw {
         let name = entry.value.get("do").and_then(serde_json::Value::as_str).unwrap_or("?");
         let place =
@@ -78,8 +80,11 @@ pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>,
                 refusals.extend(told);
             }
             Ok(action) => {
-                let ruling = bench.rule(&action);
+                let ruling = bench.rule(&action, &ahead);
                 let ruling = bench.rule_board(entry.index, &action, ruling, &mut bench_board);
+                if ruling.verdict == Verdict::Allow {
+                    ahead.move_on(entry.index, &action, bench.answered_by(&action));
+                }
                 if ruling.verdict == Verdict::Refuse {
                     let hint = ruling.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
                     let message = format!("{place}: {} [{}]{hint}", ruling.message, ruling.rule);
@@ -99,7 +104,7 @@ fn refuse(code: &'static str, rule: &str, message: String) -> Ruling {
 
 impl Bench<'_> {
     /// The strictest ruling on one action.
-    pub fn rule(&self, action: &Action) -> Ruling {
+    fn rule(&self, action: &Action, ahead: &Ahead<'_>) -> Ruling {
         let at = Circumstances { provenance: self.at.provenance.max(self.trust(action)), ..self.at };
         let mut rulings = vec![judge_action(self.charter, &action.json, &at)];
         let text = serde_json::Value::Object(action.json.clone()).to_string();
@@ -108,17 +113,18 @@ impl Bench<'_> {
             rulings.push(refuse("secret", "secrets", message));
         }
         rulings.extend(self.rule_state(action));
-        rulings.extend(self.rule_portfolio(action));
+        rulings.extend(ahead.rule(action, self.answered_by(action)));
         rulings.extend(self.rule_pending(action, &rulings));
         strictest(rulings).unwrap_or_else(|| refuse("not_judged", "judging", "no rule spoke".to_string()))
     }
 
-    fn rule_portfolio(&self, action: &Action) -> Option<Ruling> {
+    /// The message that an action answers, where it would send one; else the one at hand.
+    fn answered_by(&self, action: &Action) -> Option<&Message> {
         let reference = match &action.act {
             Act::SendMessage { reference, .. } => reference.as_deref(),
             _ => None,
         };
-        rule_portfolio(self.portfolio, action, self.referred(reference))
+        self.referred(reference)
     }
 
     /// One approval may be pending for each subject: asking twice gives the human nothing new.
@@ -153,6 +159,10 @@ impl Bench<'_> {
                 "the inbox",
                 format!("`{id}` is no open message or item of this department"),
             )),
+            Act::AskHuman { due: Some(due), .. } if parse_rfc3339(due).is_some_and(|due| due < self.now) => {
+                let what = format!("`due` is {due}, which has passed: nobody could answer in time");
+                Some(refuse("past_due", "questions", what))
+            }
             Act::AskHuman { unblocks, .. } => unblocks.iter().find(|id| !self.is_item(id)).map(|id| {
                 refuse(
                     "unknown_item",

@@ -6,9 +6,11 @@ mod checks;
 mod letters;
 mod notes;
 mod projects;
+mod references;
 mod times;
 
 pub use board::{BoardWork, deed_of, job_effect};
+pub use references::named_action;
 
 use super::action::{Act, Action};
 use super::board::Board;
@@ -23,6 +25,7 @@ use super::time::{Time, render_rfc3339, render_ts};
 use super::verdict::{Ruling, Verdict};
 use chrono::Timelike;
 use serde_json::{Map, json};
+use std::collections::BTreeMap;
 
 /// What planning needs to know of the step.
 #[derive(Clone, Debug)]
@@ -79,13 +82,18 @@ pub fn hops_after(led_by: Option<&Message>, at_hand: Option<&Message>) -> u64 {
 
 /// Plans every action. Where one needs approval, the rest goes on and the message at hand waits for it.
 pub fn plan_actions(judged: &[Judged], facts: &StepFacts<'_>) -> Outcome {
-    let (outcome, marks) = (Outcome::default(), Vec::new());
-    let work = facts.board.map(|board| BoardWork::new(board.clone(), facts.run, facts.step));
-    let mut planning = Planning { facts, outcome, marks, waits: None, work, new_project: None };
+    let mut planning = Planning::of(facts);
     for (index, one) in judged.iter().enumerate() {
         planning.add(index, one);
     }
     planning.finish()
+}
+
+/// What it comes to where the director was asked about help for these tasks, and is done: they are not asked about again.
+pub fn plan_offers(ids: &[String], facts: &StepFacts<'_>) -> Outcome {
+    let mut planning = Planning::of(facts);
+    planning.see_offers(ids);
+    planning.outcome
 }
 
 /// A message to be moved on.
@@ -108,22 +116,39 @@ struct Planning<'a> {
     work: Option<BoardWork>,
     /// The project that an earlier action of the same answer makes: what follows belongs to it.
     new_project: Option<String>,
+    /// The project that each action made.
+    projects: BTreeMap<usize, String>,
+}
+
+impl<'a> Planning<'a> {
+    fn of(facts: &'a StepFacts<'a>) -> Planning<'a> {
+        Planning {
+            facts,
+            outcome: Outcome::default(),
+            marks: Vec::new(),
+            waits: None,
+            work: facts.board.map(|board| BoardWork::new(board.clone(), facts.run, facts.step)),
+            new_project: None,
+            projects: BTreeMap::new(),
+        }
+    }
 }
 
 impl Planning<'_> {
     fn add(&mut self, index: usize, judged: &Judged) {
+        let action = &*self.with_real_ids(&judged.action);
         let (target, result) = match judged.ruling.verdict {
-            Verdict::NeedsApproval => self.ask_approval(index, &judged.action, &judged.ruling),
-            _ => self.carry_out(index, &judged.action),
+            Verdict::NeedsApproval => self.ask_approval(index, action, &judged.ruling),
+            _ => self.carry_out(index, action),
         };
         self.outcome.results.push(result);
         self.outcome.lines.push(ActionLine {
             id: action_id(self.facts.run, self.facts.step, index),
-            name: judged.action.act.name().to_string(),
+            name: action.act.name().to_string(),
             target,
             verdict: judged.ruling.verdict.to_string(),
             code: judged.ruling.code.to_string(),
-            thread: self.thread_of(index, &judged.action),
+            thread: self.thread_of(index, action),
         });
     }
 

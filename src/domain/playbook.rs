@@ -4,18 +4,23 @@
 //! answers), whose texts are templates that see the message. The first rule that matches wins; where none does, the
 //! next engine is asked.
 
+mod actions;
+mod values;
+
+pub use actions::render_actions;
+pub use values::{message_values, work_values};
+
 use super::action::find_spec;
 use super::agent::Agent;
 use super::board::ItemKind;
 use super::charter::{other_schema, toml_fault};
-use super::message::{Message, Status, TaskItem};
+use super::message::{Message, Status};
 use super::task::Section;
 use super::template::render_text;
 use super::time::{Time, parse_span};
-use minijinja::Value as TemplateValue;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use std::fmt;
+use values::sample_values;
 
 /// The newest format this program knows.
 pub const PLAYBOOK_SCHEMA: u64 = 1;
@@ -178,7 +183,7 @@ impl Rule {
                     super::text::one_line(name, 40)
                 ));
             }
-            render_action(action, &sample_values())
+            actions::check_action(action, &sample_values())
                 .map_err(|what| format!("action {}: {what}", index + 1))?;
         }
         Ok(())
@@ -279,99 +284,6 @@ impl Playbook {
                 && work.when.title.as_ref().is_none_or(|glob| glob_matches(&glob.to_lowercase(), &title))
         })
     }
-}
-
-/// What a result's template sees.
-pub fn work_values(dept: &str, agent: &Agent, task: &Message) -> TemplateValue {
-    minijinja::context! {
-        agent => minijinja::context! { name => agent.name.as_str(), role => agent.role.as_str() },
-        ..message_values(dept, task)
-    }
-}
-
-/// What a rule's templates see.
-pub fn message_values(dept: &str, message: &Message) -> TemplateValue {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    minijinja::context! {
-        dept => dept,
-        message => minijinja::context! {
-            id => message.id.as_str(),
-            from => message.from.as_str(),
-            kind => message.kind.as_str(),
-            subject => message.subject.as_str(),
-            body => message.body.as_str(),
-            project => text(&message.project),
-            directive => text(&message.directive),
-            ref => text(&message.reference),
-            thread => message.thread.as_str(),
-        },
-        task => task_values(message),
-    }
-}
-
-/// The task on the table; empty where it is a message.
-fn task_values(message: &Message) -> TemplateValue {
-    let item = message.item.as_deref();
-    let of = |text: fn(&TaskItem) -> &str| item.map(text).unwrap_or_default().to_string();
-    let own = |text: &str| item.map(|_| text.to_string()).unwrap_or_default();
-    minijinja::context! {
-        id => own(&message.id),
-        title => own(&message.subject),
-        project => item.and(message.project.clone()).unwrap_or_default(),
-        owner => of(|item| &item.owner),
-        priority => of(|item| item.priority),
-        verdict => of(|item| &item.verdict),
-        description => of(|item| &item.description),
-    }
-}
-
-fn sample_values() -> TemplateValue {
-    let text = "sample text";
-    minijinja::context! {
-        dept => text,
-        message => minijinja::context! {
-            id => text, from => text, kind => text, subject => text, body => text,
-            project => text, directive => text, ref => text, thread => text,
-        },
-        task => minijinja::context! {
-            id => text, title => text, project => text, owner => text, priority => text, verdict => text,
-            description => text,
-        },
-        agent => minijinja::context! { name => text, role => text },
-    }
-}
-
-/// An action with its texts rendered. An optional field that renders to nothing is left out.
-pub fn render_action(action: &toml::Table, values: &TemplateValue) -> Result<Map<String, Value>, String> {
-    let name = action.get("do").and_then(toml::Value::as_str).unwrap_or("");
-    let optional =
-        |key: &str| find_spec(name).is_some_and(|spec| spec.optional.iter().any(|field| field.name == key));
-    let mut rendered = Map::new();
-    // The action's name first, as a person would write it.
-    rendered.insert("do".to_string(), Value::String(name.to_string()));
-    for (key, value) in action {
-        let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
-        let value = render_value(value, values).map_err(|what| format!("`{key}`: {what}"))?;
-        if !(optional(key) && value.as_str().is_some_and(str::is_empty)) {
-            rendered.insert(key.clone(), value);
-        }
-    }
-    Ok(rendered)
-}
-
-fn render_value(value: Value, values: &TemplateValue) -> Result<Value, String> {
-    Ok(match value {
-        Value::String(text) => Value::String(render_text(&text, values, FIELD_MAX)?),
-        Value::Array(items) => {
-            let items = items.into_iter().map(|item| render_value(item, values));
-            Value::Array(items.collect::<Result<Vec<Value>, String>>()?)
-        }
-        Value::Object(map) => {
-            let entries = map.into_iter().map(|(key, value)| Ok((key, render_value(value, values)?)));
-            Value::Object(entries.collect::<Result<Map<String, Value>, String>>()?)
-        }
-        other => other,
-    })
 }
 
 #[cfg(test)]

@@ -216,6 +216,24 @@ impl Project {
         })
     }
 
+    /// One that a director is about to make, as far as it can be judged by.
+    pub fn proposed(id: &str, title: &str, directive: Option<String>, usd: Option<f64>) -> Project {
+        Project {
+            id: id.to_string(),
+            title: title.to_string(),
+            description: String::new(),
+            status: ProjectStatus::Proposed,
+            status_by: None,
+            directive,
+            allowance: Allowance { usd, ..Allowance::default() },
+            by: String::new(),
+            provenance: Provenance::Department,
+            created: Time::UNIX_EPOCH,
+            log: Vec::new(),
+            front: FrontMatter::default(),
+        }
+    }
+
     pub fn is_reserved(&self) -> bool {
         is_reserved(&self.id)
     }

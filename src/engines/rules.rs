@@ -3,7 +3,8 @@
 use crate::domain::agent::Agent;
 use crate::domain::live_state::opening_line;
 use crate::domain::message::Message;
-use crate::domain::playbook::{Playbook, message_values, render_action, work_values};
+use crate::domain::playbook::{Playbook, message_values, render_actions, work_values};
+use crate::domain::portfolio::Portfolio;
 use crate::domain::role::Role;
 use crate::domain::template::render_text;
 use crate::domain::time::Time;
@@ -24,6 +25,8 @@ pub struct Question<'a> {
     pub now: Time,
     /// The agent that is asked about the task at hand; none where it is the director.
     pub agent: Option<&'a Agent>,
+    /// The directives and projects there are.
+    pub portfolio: &'a Portfolio,
 }
 
 /// The answer of the first rule that matches; none where no rule does.
@@ -42,7 +45,7 @@ pub fn answer(playbook: &Playbook, question: &Question<'_>) -> Result<Option<Str
 fn work(playbook: &Playbook, agent: &Agent, question: &Question<'_>) -> Result<Option<String>, String> {
     let Some(task) = question.at_hand else { return Ok(None) };
     let Some(rule) = playbook.find_work(agent, task) else { return Ok(None) };
-    let values = work_values(question.dept, agent, task);
+    let values = work_values(question.dept, agent, task, question.portfolio);
     render_text(&rule.result, &values, RESULT_MAX)
         .map(Some)
         .map_err(|what| format!("work `{}`: {what}", rule.name))
@@ -64,13 +67,8 @@ fn act(playbook: &Playbook, question: &Question<'_>) -> Result<Option<String>, S
     if rule.actions.is_empty() || for_validator != (question.role == Role::Validator) {
         return Ok(None);
     }
-    let values = message_values(question.dept, message);
-    let mut actions = Vec::new();
-    for action in &rule.actions {
-        let action =
-            render_action(action, &values).map_err(|what| format!("rule `{}`: {what}", rule.name))?;
-        actions.push(Value::Object(action));
-    }
+    let values = message_values(question.dept, message, question.portfolio);
+    let actions = render_actions(rule, &values).map_err(|what| format!("rule `{}`: {what}", rule.name))?;
     let block = format!("{:#}", Value::Array(actions));
     Ok(Some(format!(
         "{} (rule `{}`)\n\n{}\n{block}\n```\n",

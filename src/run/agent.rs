@@ -102,6 +102,7 @@ impl Shop<'_> {
         let prompt = assemble_agent_prompt(sources, &facts).map_err(|fault| {
             RunError::Refused(Refused::Charter(format!("can't make the prompt: {fault}")))
         })?;
+        let portfolio = self.org.portfolio()?;
         let ask = Ask {
             run,
             role: Role::Worker,
@@ -112,6 +113,7 @@ impl Shop<'_> {
             nonce: &nonce,
             active: None,
             agent: Some(agent),
+            portfolio: &portfolio,
         };
         Ok(match self.ask_one(engine, &ask)? {
             Tried::Reply(reply) => match *reply {

@@ -9,6 +9,7 @@ use crate::domain::agent::Agent;
 use crate::domain::event::Event;
 use crate::domain::message::Message;
 use crate::domain::playbook::parse_playbook;
+use crate::domain::portfolio::Portfolio;
 use crate::domain::prompt::Prompt;
 use crate::domain::role::{Mode, Role};
 use crate::domain::settings::EngineSettings;
@@ -28,6 +29,8 @@ pub struct Ask<'a> {
     pub active: Option<&'a Active>,
     /// The agent whose engine is asked, where it is one's.
     pub agent: Option<&'a Agent>,
+    /// The directives and projects there are.
+    pub portfolio: &'a Portfolio,
 }
 
 /// What came of asking.
@@ -157,6 +160,7 @@ impl Shop<'_> {
             nonce: ask.nonce,
             now: (self.now)(),
             agent: ask.agent,
+            portfolio: ask.portfolio,
         };
         let answer = parse_playbook(&text.text)
             .map_err(|fault| fault.to_string())
@@ -248,13 +252,23 @@ fn answered(engine: &str, text: String) -> Tried {
 
 /// Where there is no engine but the rules, what they don't cover is the human's.
 fn no_rule(ask: &Ask<'_>) -> Answered {
-    let id = ask.at_hand.or(ask.items.first()).map(|message| message.id.clone()).unwrap_or_default();
+    let is_help = |message: &&Message| message.item.as_ref().is_some_and(|item| item.kind.is_help());
+    let open = ask.items.iter().find(|message| !is_help(message));
+    let on_table = if ask.role == Role::Orchestrator { open } else { ask.at_hand.or(open) };
     let reason = "no rule of the playbook matches, and there is no other engine";
-    let text = match ask.role {
-        Role::Orchestrator => format!("ESCALATE {id} {reason}\n"),
-        _ => {
-            let action = serde_json::json!([{"do": "escalate", "id": id, "reason": reason}]);
-            format!("{reason}\n\n{}\n{action:#}\n```\n", crate::domain::live_state::opening_line(ask.nonce))
+    // Help is good to have: where no rule asks for it, nobody needs to hear of it.
+    let needed = on_table.filter(|message| !is_help(message)).map(|message| message.id.as_str());
+    let text = match (ask.role, needed) {
+        (Role::Orchestrator, None) if !ask.items.is_empty() => {
+            "No rule asks for help here.\n\nDONE\n".to_string()
+        }
+        (Role::Orchestrator, id) => format!("ESCALATE {} {reason}\n", id.unwrap_or_default()),
+        (_, id) => {
+            let action =
+                serde_json::json!({"do": "escalate", "id": id.unwrap_or_default(), "reason": reason});
+            let helps = id.is_none() && on_table.is_some();
+            let actions = serde_json::Value::Array(if helps { Vec::new() } else { vec![action] });
+            format!("{reason}\n\n{}\n{actions:#}\n```\n", crate::domain::live_state::opening_line(ask.nonce))
         }
     };
     Answered { engine: "rules".to_string(), text, cost_usd: Some(0.0), ..Answered::default() }

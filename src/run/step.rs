@@ -128,7 +128,7 @@ impl Shop<'_> {
                     &self.redactor.mask(&prompt.text),
                 )?;
             }
-            let items: Vec<Message> = loaded.live.open_items().cloned().collect();
+            let items: Vec<Message> = loaded.live.eligible_items().cloned().collect();
             let ask = Ask {
                 run: &input.active.run,
                 role: input.role,
@@ -139,6 +139,7 @@ impl Shop<'_> {
                 nonce: &nonce,
                 active: Some(&input.active),
                 agent: None,
+                portfolio: &loaded.live.portfolio,
             };
             let first_try = first.as_ref().map(|said| FirstTry { said, refusals: &repair });
             let saved =

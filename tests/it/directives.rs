@@ -275,3 +275,78 @@ fn a_move_says_how_to_undo_it_and_twice_is_fine() {
     assert!(audit.contains(&format!("{id} completed: it is done")));
     assert_eq!(step(&sandbox.clone().reply(IDLE), "business").any_stdout().any_stderr().parts().0, 0);
 }
+
+/// The work is on boards and in jobs: a trail without them tells half of it.
+#[test]
+fn the_trail_has_tasks_and_what_agents_did() {
+    let sandbox = Sandbox::new().apart().organisation();
+    let add = ["directive", "add", "--title", "Weekly mail", "--body", "Mail them."];
+    let id = done(&sandbox, &add).trim().to_string();
+    for dept in ["business", "management", "technology", "management", "management"] {
+        sandbox.start(&["run-loop", dept, "--engine", "rules"]).finish().any_stdout().any_stderr();
+    }
+    let shown = data(&sandbox, &["directive", "show", &id]);
+    let project = shown["projects"][0]["id"].as_str().unwrap().to_string();
+    assert_eq!(shown["projects"][0]["status"], "in_progress");
+    let tasks = shown["tasks"].as_array().unwrap();
+    let titles: Vec<&str> = tasks.iter().map(|task| task["title"].as_str().unwrap()).collect();
+    assert_eq!(titles.len(), 3, "{titles:?}");
+    assert!(tasks.iter().all(|task| task["project"] == project.as_str() && task["dept"] == "management"));
+    let runs = shown["runs"].as_array().unwrap();
+    let agents: Vec<&str> = runs.iter().filter_map(|run| run["agent"].as_str()).collect();
+    assert!(agents.contains(&"planner") && agents.contains(&"writer"), "{runs:#?}");
+    let told = shown["timeline"].as_array().unwrap();
+    let told: Vec<&str> = told.iter().map(|one| one["what"].as_str().unwrap()).collect();
+    for part in [
+        "made in management by director: Conditions: Weekly mail",
+        "Evidence by writer: The work ended: done.",
+        "Evidence by validator: Verdict: pass.",
+        "done: Conditions: Weekly mail",
+        "assign_task t-",
+        "writer at t-",
+        "status approved -> in_progress",
+    ] {
+        assert!(told.iter().any(|one| one.contains(part)), "{part}: {told:#?}");
+    }
+    let first = told.iter().position(|one| one.contains("Directive from user")).unwrap();
+    assert!(told.iter().skip(first).any(|one| one.contains("Decision from business")), "{told:#?}");
+    // A ledger of an earlier version doesn't say what a job was for; the board does.
+    let file = "org-management/.harness/runs.jsonl";
+    let older: String = sandbox
+        .read(file)
+        .lines()
+        .map(|line| {
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let fields = line.as_object_mut().unwrap();
+            if fields["line"] == "run" {
+                fields.retain(|key, _| !["agent", "task", "project"].contains(&key.as_str()));
+            }
+            format!("{line}\n")
+        })
+        .collect();
+    let sandbox = sandbox.bytes(file, older.as_bytes());
+    let again = data(&sandbox, &["directive", "show", &id]);
+    assert_eq!(again["runs"].as_array().unwrap().len(), runs.len());
+    let of_project = data(&sandbox, &["project", "show", &project]);
+    assert_eq!(of_project["tasks"].as_array().unwrap().len(), 3);
+    let text = done(&sandbox, &["directive", "show", &id]);
+    assert!(text.contains("TASK") && text.contains("Order: Weekly mail"), "{text}");
+}
+
+#[test]
+fn a_deadline_that_has_passed_is_refused() {
+    let sandbox = Sandbox::new().organisation();
+    let add = |deadline: &str| {
+        let args = ["directive", "add", "--title", "Grow", "--body", "More.", "--deadline", deadline];
+        sandbox.start(&args).finish().parts()
+    };
+    for past in ["2026-11-17", "2020-01-01", "2026-11-18T00:00:00Z"] {
+        let (status, _, stderr) = add(past);
+        assert!(
+            status == 2 && stderr.contains("has passed") && stderr.contains("hint: "),
+            "{past}: {stderr}"
+        );
+    }
+    assert!(names(&sandbox, ".harness/directives").is_empty());
+    assert_eq!(add("2026-11-18").0, 0, "today is not over");
+}

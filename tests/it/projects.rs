@@ -318,3 +318,91 @@ fn an_external_text_makes_none_by_itself() {
     let approval = sandbox.read(&format!("org-business/approvals/{}.md", only(&sandbox, "approvals")));
     assert!(approval.contains("code: external_project"), "{approval}");
 }
+
+/// What one action makes, a later one names by its number: also before there is an id.
+#[test]
+fn a_project_and_its_tasks_are_made_in_one_answer() {
+    let sandbox = office();
+    let project = |title: &str| action("create_project", json!({"title": title, "confidence": 90}));
+    let task = |title: &str, project: &str| {
+        let fields = json!({"title": title, "description": format!("Do {title}."), "priority": "high",
+            "project": project, "confidence": 90});
+        action("create_task", fields)
+    };
+    act(
+        &sandbox,
+        "business",
+        &[project("Shop"), task("Alpha", "action-1"), decision(json!({"project": "action-1"}))],
+    );
+    let id = made(&sandbox);
+    let made = sandbox.read(&format!("org-business/tasks/{}", names(&sandbox, "org-business/tasks")[0]));
+    assert!(made.contains(&format!("project: {id}\n")), "{made}");
+    let sent = sandbox.read(&format!("org-business/outbox/{}", names(&sandbox, "org-business/outbox")[0]));
+    assert!(sent.contains(&format!("project: {id}\n")), "{sent}");
+    assert_eq!(show(&sandbox, &id)["tasks"][0]["title"], "Alpha");
+    for (actions, code, text) in [
+        (vec![task("Beta", "action-1")], "unknown_project", "`action-1` makes no project"),
+        (vec![task("Beta", "action-2"), project("Mill")], "unknown_project", "`action-2` makes no project"),
+        (vec![note_in("action-7")], "unknown_project", "`action-7` makes no project"),
+        (vec![project("Mill"), project("mill")], "twin_project", "action-1 has that title"),
+        (
+            vec![
+                project("Mill"),
+                action("update_project", json!({"id": "action-1", "status": "approved", "confidence": 90})),
+            ],
+            "unknown_project",
+            "only being made",
+        ),
+        (
+            vec![
+                action("create_project", json!({"title": "Mill", "confidence": 10})),
+                task("Beta", "action-1"),
+            ],
+            "unknown_project",
+            "`action-1` makes no project",
+        ),
+    ] {
+        let refusals = crate::office::refused(&sandbox, "business", &actions);
+        assert!(refusals[0].0 == code && refusals[0].1.contains(text), "{refusals:?}");
+        done(&sandbox, &["resume", "business"]);
+    }
+    assert_eq!(names(&sandbox, ".harness/projects").len(), 1);
+}
+
+fn note_in(project: &str) -> serde_json::Value {
+    let fields = json!({"title": "T", "decision": "So.", "why": "Because.", "project": project});
+    action("log_decision", fields)
+}
+
+/// What waits for a human is written down with the real ids: later nobody knows what `action-1` was.
+#[test]
+fn an_action_that_waits_names_what_was_made_by_its_id() {
+    let sandbox = office();
+    let task = json!({"title": "Alpha", "description": "Do it.", "priority": "high", "project": "action-1", "confidence": 10});
+    let project = action("create_project", json!({"title": "Shop", "confidence": 90}));
+    act(&sandbox, "business", &[project, action("create_task", task)]);
+    let id = made(&sandbox);
+    let approval = only(&sandbox, "approvals");
+    let said = done(&sandbox, &["approvals", "approve", &approval]);
+    assert!(said.contains("carried out"), "{said}");
+    let made = sandbox.read(&format!("org-business/tasks/{}", names(&sandbox, "org-business/tasks")[0]));
+    assert!(made.contains(&format!("project: {id}\n")), "{made}");
+}
+
+/// Together the projects of one answer may cost no more than their directive.
+#[test]
+fn what_one_answer_promises_counts_together() {
+    let sandbox = crate::office::generous(office());
+    let directive =
+        done(&sandbox, &["directive", "add", "--title", "Grow", "--body", "More.", "--budget-usd", "100"]);
+    let directive = directive.trim();
+    let project = |title: &str, usd: f64| {
+        let fields = json!({"title": title, "budget_usd": usd, "directive": directive, "confidence": 90});
+        action("create_project", fields)
+    };
+    let refusals =
+        crate::office::refused(&sandbox, "business", &[project("Shop", 60.0), project("Mill", 60.0)]);
+    assert_eq!(refusals[0].0, "over_directive", "{refusals:?}");
+    act(&sandbox, "business", &[project("Shop", 60.0), project("Mill", 40.0)]);
+    assert_eq!(names(&sandbox, ".harness/projects").len(), 2);
+}

@@ -5,10 +5,80 @@ use crate::domain::action::{Act, Action};
 use crate::domain::allowance::render_usd;
 use crate::domain::board::{Deed, Fields};
 use crate::domain::message::Message;
+use crate::domain::planning::named_action;
 use crate::domain::portfolio::Portfolio;
 use crate::domain::project::{Project, ProjectStatus};
 use crate::domain::task::NewTask;
 use crate::domain::verdict::Ruling;
+use std::borrow::Cow;
+
+/// The directives and projects as the actions of an answer so far leave them. A project that one of them makes has the
+/// name by which a later one may call it, `action-2`; its id is not known before the answer is planned.
+pub(super) struct Ahead<'a> {
+    portfolio: Cow<'a, Portfolio>,
+    /// The project made last: what names none belongs to it.
+    latest: Option<String>,
+}
+
+impl<'a> Ahead<'a> {
+    pub(super) fn of(portfolio: &'a Portfolio) -> Ahead<'a> {
+        Ahead { portfolio: Cow::Borrowed(portfolio), latest: None }
+    }
+
+    pub(super) fn rule(&self, action: &Action, led_by: Option<&Message>) -> Option<Ruling> {
+        rule_portfolio(&self.portfolio, &self.with_project(action, led_by), led_by)
+    }
+
+    /// What is sent and names no project belongs to the one that was just made.
+    fn with_project<'b>(&self, action: &'b Action, led_by: Option<&Message>) -> Cow<'b, Action> {
+        let names_none = |message: &Message| message.project.is_none();
+        match &action.act {
+            Act::SendMessage { project: None, .. }
+                if self.latest.is_some() && led_by.is_none_or(names_none) =>
+            {
+                let mut action = action.clone();
+                if let Act::SendMessage { project, .. } = &mut action.act {
+                    *project = self.latest.clone();
+                }
+                Cow::Owned(action)
+            }
+            _ => Cow::Borrowed(action),
+        }
+    }
+
+    /// An action is allowed: what it makes, gives and changes counts for those after it.
+    pub(super) fn move_on(&mut self, index: usize, action: &Action, led_by: Option<&Message>) {
+        match &self.with_project(action, led_by).act {
+            Act::CreateProject { title, directive, budget_usd, .. } => {
+                let name = format!("action-{}", index + 1);
+                let directive = directive.clone().or_else(|| led_by?.directive.clone());
+                let project = Project::proposed(&name, title, directive, *budget_usd);
+                self.portfolio.to_mut().projects.push(project);
+                self.latest = Some(name);
+            }
+            Act::SendMessage { kind, project, amount_usd: Some(usd), .. } if kind == "BudgetAllocation" => {
+                let id = project.clone().or_else(|| led_by?.project.clone());
+                self.change(id.as_deref(), |project| {
+                    project.allowance.usd = Some(project.allowance.usd.unwrap_or(0.0) + usd);
+                });
+            }
+            Act::UpdateProject { id, fields } => {
+                let budget = fields.iter().find(|(field, _)| field == "budget_usd");
+                if let Some(usd) = budget.and_then(|(_, usd)| usd.parse().ok()) {
+                    self.change(Some(id), |project| project.allowance.usd = Some(usd));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, id: Option<&str>, change: impl FnOnce(&mut Project)) {
+        let projects = &mut self.portfolio.to_mut().projects;
+        if let Some(project) = projects.iter_mut().find(|project| Some(project.id.as_str()) == id) {
+            change(project);
+        }
+    }
+}
 
 /// The first rule of directives and projects that refuses an action; `led_by` is the message that one sent would answer.
 pub fn rule_portfolio(portfolio: &Portfolio, action: &Action, led_by: Option<&Message>) -> Option<Ruling> {
@@ -19,13 +89,15 @@ pub fn rule_portfolio(portfolio: &Portfolio, action: &Action, led_by: Option<&Me
             };
             let project = inherited(project, |message| &message.project);
             let directive = inherited(directive, |message| &message.directive);
-            rule_held(portfolio, project.as_deref(), directive.as_deref()).or_else(|| {
+            let held = || rule_held(portfolio, project.as_deref(), directive.as_deref());
+            rule_made(portfolio, project.as_deref()).or_else(held).or_else(|| {
                 let amount = amount_usd.filter(|_| kind == "BudgetAllocation")?;
                 rule_allocation(portfolio, project.as_deref()?, amount)
             })
         }
         Act::Dispatch { project, .. } | Act::LogDecision { project, .. } => {
-            rule_held(portfolio, project.as_deref(), None)
+            let held = || rule_held(portfolio, project.as_deref(), None);
+            rule_made(portfolio, project.as_deref()).or_else(held)
         }
         Act::CreateProject { title, directive, budget_usd, .. } => {
             let directive = directive.as_deref().or_else(|| led_by?.directive.as_deref());
@@ -59,9 +131,19 @@ fn rule_directive(portfolio: &Portfolio, id: &str) -> Option<Ruling> {
     Some(refuse("unknown_directive", "directives", format!("there is no directive `{id}`")))
 }
 
+/// A message may name a project that nobody here knows, but not one that no action of this answer makes.
+fn rule_made(portfolio: &Portfolio, id: Option<&str>) -> Option<Ruling> {
+    let id = id.filter(|id| named_action(id).is_some())?;
+    portfolio.project(id).is_none().then(|| unknown(id))
+}
+
 fn unknown(id: &str) -> Ruling {
-    let id = crate::domain::text::one_line(id, 60);
-    refuse("unknown_project", "projects", format!("there is no project `{id}`"))
+    let ruling = |what: String| refuse("unknown_project", "projects", what);
+    if named_action(id).is_none() {
+        return ruling(format!("there is no project `{}`", crate::domain::text::one_line(id, 60)));
+    }
+    let hint = "name the number of a create_project before it that waits for nobody's approval".to_string();
+    Ruling { hint: Some(hint), ..ruling(format!("`{id}` makes no project of this answer")) }
 }
 
 /// Money goes to a project that is there, and no further than its directive's.
@@ -108,6 +190,10 @@ fn rule_new(portfolio: &Portfolio, title: &str, directive: Option<&str>, usd: f6
 }
 
 fn rule_update(portfolio: &Portfolio, id: &str, fields: &[(String, String)]) -> Option<Ruling> {
+    if named_action(id).is_some() {
+        let what = format!("`{id}` is only being made: change it in a later step");
+        return Some(refuse("unknown_project", "projects", what));
+    }
     let Some(project) = portfolio.project(id) else { return Some(unknown(id)) };
     let given = |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
     if project.is_reserved() {

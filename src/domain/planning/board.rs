@@ -2,6 +2,7 @@
 //!
 //! `action-2` in place of an id names what the second action of the same answer makes.
 
+use super::references::named_action;
 use super::{Planning, action_id};
 use crate::domain::action::{Act, Action};
 use crate::domain::agent::Works;
@@ -45,6 +46,11 @@ impl BoardWork {
 
     pub fn new(board: Board, run: &str, step: u64) -> BoardWork {
         BoardWork { board, run: run.to_string(), step, made: BTreeMap::new(), by: BTreeMap::new() }
+    }
+
+    /// The task that an action made.
+    pub(super) fn made(&self, index: usize) -> Option<&String> {
+        self.made.get(&index)
     }
 
     /// Does what one action says.
@@ -99,8 +105,7 @@ impl BoardWork {
 /// The deed with `action-N` replaced by the id of what that action made.
 fn resolve(deed: &Deed, made: &BTreeMap<usize, String>) -> Deed {
     let one = |id: &mut String| {
-        let number = id.strip_prefix("action-").and_then(|number| number.parse::<usize>().ok());
-        if let Some(real) = number.and_then(|number| made.get(&number.checked_sub(1)?)) {
+        if let Some(real) = named_action(id).and_then(|index| made.get(&index)) {
             *id = real.clone();
         }
     };
@@ -129,7 +134,8 @@ fn resolve(deed: &Deed, made: &BTreeMap<usize, String>) -> Deed {
         | Deed::Validate { id, .. }
         | Deed::Result { id, .. }
         | Deed::Hold { id, .. }
-        | Deed::Seen { id } => one(id),
+        | Deed::Seen { id }
+        | Deed::Offered { id } => one(id),
         Deed::AddAgent(_) | Deed::RetireAgent { .. } => {}
     }
     deed
@@ -176,8 +182,18 @@ impl Planning<'_> {
     /// The task at hand was looked at: what mentioned the director in it, or its passed date, is an item no more.
     pub(super) fn see_task(&mut self) {
         if let Some(message) = self.facts.at_hand.filter(|message| message.item.is_some()) {
-            self.by_tool(usize::MAX, &Deed::Seen { id: message.id.clone() });
+            let id = message.id.clone();
+            let help = message.item.as_ref().is_some_and(|item| item.kind.is_help());
+            self.by_tool(usize::MAX, &if help { Deed::Offered { id } } else { Deed::Seen { id } });
         }
+    }
+
+    /// The director was asked whether somebody should help with these, and is done.
+    pub(super) fn see_offers(&mut self, ids: &[String]) {
+        for id in ids {
+            self.by_tool(usize::MAX, &Deed::Offered { id: id.clone() });
+        }
+        self.write_board();
     }
 
     fn by_tool(&mut self, index: usize, deed: &Deed) {

@@ -32,6 +32,7 @@ impl Planning<'_> {
         let key = action_id(self.facts.run, self.facts.step, index);
         self.change(index, &id, key, Change::Create { project: Box::new(project) });
         self.new_project = Some(id.clone());
+        self.projects.insert(index, id.clone());
         self.tell(format!("created {id}"), title);
         (id.clone(), format!("{id} is proposed"))
     }
