@@ -1,11 +1,11 @@
 //! The part of a trail that is on boards: tasks, what became of them, and the jobs and agents that worked on them.
 
 use super::{Trail, TrailRun};
-use crate::domain::id::{IdKind, derived_id};
+use crate::domain::id::{IdKind, derived_id, made_at};
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::task::Task;
 use crate::domain::text::one_line;
-use crate::domain::time::{Time, parse_ts, render_rfc3339};
+use crate::domain::time::{Time, render_rfc3339};
 use crate::store::fault::Result;
 use crate::store::org::Department;
 use std::collections::BTreeSet;
@@ -65,11 +65,7 @@ pub(super) fn runs_of_jobs(
 fn runs_told(task: &Task) -> Vec<String> {
     let jobs = task.comments().into_iter().filter(|comment| comment.source.starts_with("j-"));
     // A job's id says when it was made, and its run's id follows from both.
-    let run = |id: &str| {
-        let mut parts = id.split('-').skip(1);
-        let at = parse_ts(&format!("{}T{}Z", parts.next()?, parts.next()?))?;
-        Some(derived_id(IdKind::Run, at, id))
-    };
+    let run = |id: &str| Some(derived_id(IdKind::Run, made_at(id)?, id));
     jobs.filter_map(|comment| run(&comment.source)).collect()
 }
 
