@@ -22,6 +22,9 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 mod board;
+mod inbox;
+
+pub use inbox::is_arrival;
 
 /// Windows of the history begin at a multiple of this, so that they don't slide with every step.
 const WINDOW: usize = 32;
@@ -40,6 +43,8 @@ pub struct LiveState {
     pub goal: Goal,
     /// With ordinals, oldest first.
     pub history: Vec<(u64, String)>,
+    /// How many of its last entries are not in the ledger yet: mail that the next step is the first to see.
+    pub arrived: usize,
     pub decisions: Vec<String>,
     /// The oldest of what is open, and how many files of the inbox come after them.
     pub inbox: Vec<Message>,
@@ -109,8 +114,8 @@ pub fn template_values(dept: &str, role: Role, mode: &str, live: &LiveState, mom
         "eligible": fresh("eligible", &board::eligible_text(live, role, moment)),
         "item": moment.message.as_ref().and_then(|message| message.item.as_ref()).map(|item| item.kind.name()).unwrap_or_default(),
         "decisions": fresh("decisions", &entries(&live.decisions, caps.decisions_entries, usize::MAX)),
-        "inbox": fresh("inbox", &inbox_text(live, role, moment)),
-        "outbox": fresh("outbox", &outbox_text(live, role, moment)),
+        "inbox": fresh("inbox", &inbox::inbox_text(live, role, moment)),
+        "outbox": fresh("outbox", &inbox::outbox_text(live, role, moment)),
         "refusals": fresh("refusals", &refusal_text(&live.refusals, caps.refusals_entries)),
         "message": moment.message.as_ref().map(|message| fresh("message", &whole(message, caps.message_bytes))).unwrap_or_default(),
         "message_id": moment.message.as_ref().map(|message| message.id.clone()).unwrap_or_default(),
@@ -223,11 +228,6 @@ fn shorten(text: &str, most: usize) -> String {
 }
 
 /// Some lines, at most so many and so long, with a mark for the rest.
-fn inbox_text(live: &LiveState, role: Role, moment: &Moment) -> String {
-    let lines: Vec<String> = live.inbox.iter().map(|message| inbox_line(message, role, moment)).collect();
-    entries_of(&lines, lines.len() + live.inbox_beyond, live.caps.inbox_entries, live.caps.inbox_bytes)
-}
-
 fn entries(lines: &[String], most: usize, bytes: usize) -> String {
     entries_of(lines, lines.len(), most, bytes)
 }
@@ -255,11 +255,16 @@ pub fn history_shown(caps: &Caps) -> usize {
     caps.history_entries.max(WINDOW)
 }
 
+/// The last ordinal that is cut: at most so many entries are shown, and always from the same one on until a whole window
+/// has gone by.
+fn cut_before(last: u64, caps: &Caps) -> u64 {
+    let (most, window) = (history_shown(caps) as u64, WINDOW as u64);
+    last.saturating_sub(most).div_ceil(window) * window
+}
+
 fn history_text(history: &[(u64, String)], caps: &Caps) -> String {
     let Some((last, _)) = history.last() else { return String::new() };
-    let (most, window) = (history_shown(caps) as u64, WINDOW as u64);
-    // At most `most` entries, and always from the same one on until a whole window has gone by.
-    let before = last.saturating_sub(most).div_ceil(window) * window;
+    let before = cut_before(*last, caps);
     let length = (caps.history_bytes / caps.history_entries.max(1)).max(40);
     let mut text = String::with_capacity(history.iter().map(|(_, line)| line.len() + 8).sum());
     let first = history.iter().find(|(ordinal, _)| *ordinal > before).map_or(1, |(ordinal, _)| *ordinal);
@@ -290,26 +295,6 @@ fn subject(message: &Message, role: Role, moment: &Moment) -> String {
         return "[external]".to_string();
     }
     one_line(&message.subject, 120)
-}
-
-fn inbox_line(message: &Message, role: Role, moment: &Moment) -> String {
-    let created = render_rfc3339(message.created);
-    let waits = message.waits_for.as_ref().map(|id| format!(", waits for {id}")).unwrap_or_default();
-    let (id, status, kind) = (&message.id, message.status, &message.kind);
-    format!(
-        "- {id} {status}{waits} {created} {kind} from {}: {}",
-        message.from,
-        subject(message, role, moment)
-    )
-}
-
-fn outbox_text(live: &LiveState, role: Role, moment: &Moment) -> String {
-    let lines = live.outbox.iter().map(|message| {
-        let to = message.to.join(", ");
-        format!("- {} {} to {to}: {}\n", message.id, message.kind, subject(message, role, moment))
-    });
-    let mark = (live.outbox_before > 0).then(|| format!("[cut: {} earlier entries]\n", live.outbox_before));
-    mark.into_iter().chain(lines).collect()
 }
 
 fn refusal_text(refusals: &[Refusal], most: usize) -> String {

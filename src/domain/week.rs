@@ -1,6 +1,7 @@
 //! What a week's ledger tells the documenter: outcomes against decisions, repeated deferrals, refusals by code.
 
 use super::ledger::{Line, StepLine};
+use super::live_state::is_arrival;
 use super::message::Message;
 use super::text::one_line;
 use std::collections::BTreeMap;
@@ -26,8 +27,8 @@ pub fn week_facts(lines: &[Line], open: &[Message]) -> Vec<String> {
     facts.extend(decisions(&steps));
     facts.extend(deferrals(&steps, open));
     facts.extend(refusals(&steps));
-    let told: Vec<String> =
-        steps.iter().flat_map(|step| &step.history).map(|(_, line)| line.clone()).collect();
+    let told = steps.iter().flat_map(|step| &step.history).map(|(_, line)| line);
+    let told: Vec<String> = told.filter(|line| !is_arrival(line)).cloned().collect();
     let cut = told.len().saturating_sub(LINES_MAX);
     if cut > 0 {
         facts.push(format!("[cut: {cut} earlier entries]"));

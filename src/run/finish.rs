@@ -207,7 +207,8 @@ impl Shop<'_> {
         let said = &saved.said;
         let last = loaded.live.history.last().map_or(0, |(ordinal, _)| *ordinal);
         let mask = |text: &str| self.redactor.mask(text).into_owned();
-        let history = ending.outcome.history.iter().enumerate();
+        let did = (last + 1..).zip(&ending.outcome.history).map(|(ordinal, line)| (ordinal, mask(line)));
+        let came = loaded.live.new_arrivals().iter().map(|(ordinal, line)| (*ordinal, mask(line)));
         StepLine {
             schema: 1,
             at: saved.at.clone(),
@@ -225,7 +226,7 @@ impl Shop<'_> {
             provenance: ending.provenance.name().to_string(),
             outcome: ending.outcome_word.to_string(),
             actions: ending.outcome.lines.clone(),
-            history: history.map(|(index, line)| (last + 1 + index as u64, mask(line))).collect(),
+            history: came.chain(did).collect(),
             refusals: self.mask_refusals(&ending.refusals),
             first_refusals: self.mask_refusals(&saved.first_refusals),
             input_tokens: said.input_tokens,

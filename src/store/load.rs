@@ -116,7 +116,8 @@ impl Department {
         let Shown { decisions, history, refusals } =
             self.recent_ledger(history_shown(&caps), caps.decisions_entries)?;
         let (sent, outbox_before) = self.recent_outbox(caps.outbox_entries)?;
-        Ok(LiveState {
+        let mut live = LiveState {
+            arrived: 0,
             items_more: 0,
             items: Vec::new(),
             board: self.board(&charter.rules, settings, key)?.board,
@@ -137,7 +138,9 @@ impl Department {
             portfolio: Default::default(),
             spent: Default::default(),
             caps,
-        })
+        };
+        live.note_arrivals();
+        Ok(live)
     }
 
     /// The message, waiting only where what it waits for is still open.

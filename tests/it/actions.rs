@@ -33,7 +33,7 @@ fn a_message_is_sent_with_its_thread() {
     let step = run.last_step();
     assert_eq!(step["actions"][0]["target"], format!("{id} Decision to rd, management"));
     assert_eq!(
-        step["history"][0][1],
+        step["history"][1][1],
         format!("20261118T004201Z sent {id} Decision to rd, management: Look into it")
     );
 }
@@ -92,7 +92,7 @@ fn a_decision_is_logged() {
         "## 20261118T004201Z Send fewer mails ({run_id}/1/0)\n\nOne a week.\n\nWhy: Nobody reads three.\n\nRefs: {id}, project platform\n\n"
     );
     assert_eq!(run.read("org-business/decisions.md"), format!("{before}{entry}"));
-    assert_eq!(run.last_step()["history"][0][1], "20261118T004201Z decided: Send fewer mails");
+    assert_eq!(run.last_step()["history"][1][1], "20261118T004201Z decided: Send fewer mails");
 }
 
 #[test]

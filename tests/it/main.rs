@@ -63,6 +63,7 @@ mod org_v1;
 mod outcome;
 mod output;
 mod pattern;
+mod prefixes;
 mod process;
 mod projects;
 mod prompts;

@@ -10,10 +10,6 @@ fn prompt(sandbox: &Sandbox, rest: &[&str]) -> String {
     sandbox.start(&args).finish().any_stderr().take_stdout()
 }
 
-fn common_prefix(a: &str, b: &str) -> usize {
-    a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
-}
-
 #[test]
 fn the_same_state_gives_the_same_bytes() {
     let sandbox = Sandbox::new().organisation().message("business", "Directive", "Go", "Do it.");
@@ -156,29 +152,6 @@ fn ledger(iterations: u64) -> String {
 }
 
 #[test]
-fn most_of_two_successive_prompts_is_a_common_prefix() {
-    let memory =
-        "- The digest goes out on Mondays; the user said so in m-1, and nobody has asked since.\n".repeat(30);
-    let sandbox = Sandbox::new().organisation().file("org-business/memory/MEMORY.md", &memory);
-    let sandbox = sandbox.file("org-business/.harness/runs.jsonl", &ledger(60));
-    let sandbox = (0..6).fold(sandbox, |sandbox, n| {
-        sandbox.message("business", "Note", &format!("Matter {n}"), "Please look.")
-    });
-    let at = |message: usize| {
-        ["orchestrator", "worker"]
-            .map(|role| prompt(&sandbox, &["business", "--role", role, "--message", &sandbox.sent(message)]))
-    };
-    let before = at(0);
-    let id = sandbox.sent(0);
-    let mark = ["message", "mark", &id, "--status", "archived", "--why", "handled"];
-    sandbox.start(&mark).finish().any_stdout().then().file("org-business/.harness/runs.jsonl", &ledger(61));
-    for (first, second) in before.iter().zip(at(1)) {
-        let share = common_prefix(first, &second) * 100 / second.len();
-        assert!(share >= 85, "{share} %");
-    }
-}
-
-#[test]
 fn the_stable_part_knows_no_message_no_time_and_no_count() {
     let sandbox = Sandbox::new().organisation().file("org-rd/memory/MEMORY.md", "We ship on Mondays.\n");
     let data = |sandbox: &Sandbox, role: &str| {
@@ -279,9 +252,6 @@ fn what_is_cut_leaves_a_mark_and_the_message_at_hand_is_cut_last() {
     }
     assert!(text.contains(": S1\n[cut: 2 more entries]\n"), "{text}");
     assert!(text.contains(&format!("\n{}\n[cut: 11 more bytes]\n", "b".repeat(30))), "{text}");
-    let named = text.split_once("A decision may name:\n").unwrap().1;
-    assert!(named.starts_with("\n- `m-") && named.matches("Note from user\n").count() == 2, "{named}");
-    assert!(named.contains(": Note from user\n[cut: 2 more entries]\n\nThe forms"), "{named}");
 }
 
 #[track_caller]

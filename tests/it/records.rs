@@ -66,8 +66,8 @@ fn a_steps_record_tells_all() {
     assert!(number("prompt_bytes") > number("prefix_bytes") && number("prefix_bytes") > 5_000);
     let sent = key(&run.only("org-business/outbox"), "id").unwrap().to_string();
     for part in [
-        format!("\n1. send_message: allow (in_charter); {sent} was sent to rd\n"),
-        format!("\n2. mark_message: allow (in_charter); {id} is actioned\n"),
+        format!("\n1. send_message: allow (in_charter, charter.toml); {sent} was sent to rd\n"),
+        format!("\n2. mark_message: allow (in_charter, charter.toml); {id} is actioned\n"),
         "\n- 1 base/worker.md: found, embedded, ".to_string(),
         "\n- 4 org-business/prompts/worker.md: missing, 0 bytes\n".to_string(),
         "\n- 7 closer/worker.md: found, embedded, ".to_string(),
@@ -130,8 +130,7 @@ fn the_list_of_runs_is_newest_first() {
 #[test]
 fn memory_lines_have_their_form_and_stand_in_the_next_prompt() {
     let run = ran();
-    let sent = key(&run.only("org-business/outbox"), "id").unwrap().to_string();
-    let first = format!("20261118T004201Z [NEXT_WORKER] → send_message {sent} Decision to rd (final:done)");
+    let first = "20261118T004201Z [NEXT_WORKER] → send_message Decision to rd (final:done)";
     let run = run.then().run(["memory", "business", "--raw"]).stdout(&format!("{first}\n"));
     let sandbox =
         run.then().now("2026-11-18T01:00:00Z").message("business", "MarketSignal", "Odd", "It is odd.");
@@ -147,7 +146,7 @@ fn memory_lines_have_their_form_and_stand_in_the_next_prompt() {
         prompt.split_once("## Recent decisions (your own memory, newest first)\n\n<<<DATA ").unwrap();
     let (section, _) = section.split_once(">>>DATA ").unwrap();
     let lines: Vec<&str> = section.lines().skip(1).collect();
-    assert_eq!(lines, [second, first]);
+    assert_eq!(lines, [second, first.to_string()]);
 }
 
 #[test]

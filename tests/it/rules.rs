@@ -155,7 +155,9 @@ fn what_an_external_message_leads_to_stays_external() {
     let run = worker(sandbox.reply(&acts(&[SEND, REMEMBER]))).status(0);
     assert_eq!(key(&run.only("org-rd/inbox"), "provenance"), Some("external"));
     assert!(run.read("org-business/memory/2026-11-18.md").contains("[odd] external"));
-    let history = run.last_step()["history"][0][1].as_str().unwrap().to_string();
+    let history = run.last_step()["history"].clone();
+    assert!(history[0][1].as_str().unwrap().ends_with(" from file: [external]"), "{history}");
+    let history = history[1][1].as_str().unwrap();
     assert!(history.ends_with(": (led by external text)"), "{history}");
 }
 

@@ -87,6 +87,11 @@ impl Iteration<'_> {
     fn render(&self, decision: &str, finals: &[(&str, &str)]) -> String {
         let outcome = finals.iter().find(|(run, _)| *run == self.run).map_or("running", |(_, end)| end);
         let (name, target) = self.action.unwrap_or(("none", ""));
+        // What was sent has its id in the history and the outbox; here it says to whom.
+        let target = match (name, target.split_once(' ')) {
+            ("send_message", Some((id, rest))) if id.starts_with("m-") => rest,
+            _ => target,
+        };
         let between = if target.trim_end().is_empty() { "" } else { " " };
         let ts = to_ts(self.at).unwrap_or_default();
         [&ts, " [", decision, "] → ", name, between, target.trim_end(), " (final:", outcome, ")"].concat()

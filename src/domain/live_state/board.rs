@@ -1,6 +1,6 @@
 //! What a prompt shows of the board: its tasks and the roster, and the short list of what can be done.
 
-use super::{LiveState, Moment, entries, subject, what};
+use super::{LiveState, Moment, entries, subject};
 use crate::domain::agent::Works;
 use crate::domain::message::{Message, Provenance};
 use crate::domain::role::Role;
@@ -63,26 +63,16 @@ fn title(task: &Task, role: Role, moment: &Moment) -> String {
     one_line(&task.title, 120)
 }
 
-/// What can be done, a line each: mail first, then the board in its order.
+/// What can be done on the board, a line each, in its order; open mail is in the inbox.
 pub(super) fn eligible_text(live: &LiveState, role: Role, moment: &Moment) -> String {
-    let line = |message: &Message| match &message.item {
-        None => format!("- {} mail: {}", message.id, what(message)),
-        Some(item) => {
-            let owner = if item.owner.is_empty() { String::new() } else { format!(", {}", item.owner) };
-            format!(
-                "- {} {} ({}{owner}): {}",
-                message.id,
-                item.kind.name(),
-                item.priority,
-                subject(message, role, moment)
-            )
-        }
+    let line = |message: &Message| {
+        let item = message.item.as_ref()?;
+        let owner = if item.owner.is_empty() { String::new() } else { format!(", {}", item.owner) };
+        let (id, kind, priority) = (&message.id, item.kind.name(), &item.priority);
+        Some(format!("- {id} {kind} ({priority}{owner}): {}", subject(message, role, moment)))
     };
-    let mut lines: Vec<String> = live.eligible_items().map(line).collect();
-    if live.items.is_empty() {
-        // The inbox below says as much.
-        return String::new();
-    }
-    lines.resize(lines.len() + live.items_more, String::new());
-    entries(&lines, live.caps.eligible_entries.max(live.eligible_items().count()), usize::MAX)
+    let mut lines: Vec<String> = live.items.iter().filter_map(line).collect();
+    let shown = lines.len();
+    lines.resize(shown + live.items_more, String::new());
+    entries(&lines, live.caps.eligible_entries.min(shown), usize::MAX)
 }
