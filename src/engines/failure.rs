@@ -60,6 +60,11 @@ impl FailureKind {
         )
     }
 
+    /// Whether it passes by itself: asking again at once would meet the same.
+    pub fn passes(&self) -> bool {
+        matches!(self, FailureKind::Quota { .. } | FailureKind::Overloaded)
+    }
+
     /// Until when the engine need not be asked again, in Unix seconds. A reset that has passed, or
     /// is more than 31 days ahead, is a mistake of somebody's and says nothing.
     pub fn not_before(&self, now: i64) -> Option<i64> {
@@ -87,6 +92,12 @@ impl fmt::Display for FailureKind {
             FailureKind::Unreadable => f.write_str("the engine's output holds no result"),
         }
     }
+}
+
+/// How long an engine rests that is out of quota or overloaded and gives no time: one minute, then
+/// twice as long each time in a row, half an hour at the most.
+pub fn rest_s(times_before: u32) -> i64 {
+    (60 << times_before.min(5)).min(30 * 60)
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -136,6 +147,14 @@ mod tests {
         check(Some(i64::MAX), Some(u64::MAX), None);
         check(None, None, None);
         assert_eq!(FailureKind::Overloaded.not_before(1_000_000_000), None);
+    }
+
+    #[test]
+    fn rests_grow_to_half_an_hour() {
+        assert_eq!([0, 1, 2, 3, 4, 5, u32::MAX].map(rest_s), [60, 120, 240, 480, 960, 1_800, 1_800]);
+        let passes = |status| FailureKind::of_status(status).passes();
+        assert_eq!([402, 429, 503, 529].map(passes), [true; 4]);
+        assert_eq!([400, 401, 413, 500].map(passes), [false; 4]);
     }
 
     #[test]

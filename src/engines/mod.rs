@@ -27,7 +27,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use answer::{Answer, Event, Exit};
-pub use failure::{Failure, FailureKind};
+pub use failure::{Failure, FailureKind, rest_s};
 pub use usage::{Cost, Usage};
 
 /// The longest system prompt that goes into an argument, in bytes. Linux refuses a single argument

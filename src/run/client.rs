@@ -23,8 +23,13 @@ pub(super) const PASSED: [&str; 6] = ["PATH", "HOME", "USER", "LOGNAME", "LANG",
 
 impl Shop<'_> {
     pub(super) fn ask_client(&self, name: &str, settings: &EngineSettings, ask: &Ask<'_>) -> Result<Tried> {
-        if let Some(at) = self.org.not_before(name, (self.now)())? {
-            return Ok(Tried::Next(format!("out of quota until {}", render_rfc3339(at))));
+        let state = self.org.engine_state(name)?;
+        if let Some(at) = state.not_before((self.now)()) {
+            let at = render_rfc3339(at);
+            return Ok(Tried::Next(match state.rests {
+                0 => format!("out of quota until {at}"),
+                _ => format!("it rests until {at} ({})", state.why),
+            }));
         }
         let Ok(preset) = settings.preset.parse::<Preset>() else {
             return Ok(Tried::Next(format!("org.toml has no preset `{}`", settings.preset)));
@@ -54,7 +59,14 @@ impl Shop<'_> {
                 stderr_bytes: STDERR_MAX,
             },
         };
-        self.run_client(name, settings, preset, &spec, ask)
+        let tried = self.run_client(name, settings, preset, &spec, ask)?;
+        if state.rests > 0
+            && self.effects == Effects::CarriedOut
+            && matches!(&tried, Tried::Reply(reply) if matches!(**reply, Reply::Answered(_)))
+        {
+            self.org.forget_rests(name)?;
+        }
+        Ok(tried)
     }
 
     fn environment(
@@ -160,7 +172,6 @@ impl Shop<'_> {
         mut said: Answered,
         raw: String,
     ) -> Result<Tried> {
-        let now = (self.now)();
         let how = say_how(ended, settings.timeout_seconds);
         let why = match ended.how {
             How::Exited | How::AfterResult => failure.to_string(),
@@ -169,11 +180,8 @@ impl Shop<'_> {
         };
         // A client may print the very key that was refused; from here on it goes to files and people.
         let why = self.redactor.mask(&why).into_owned();
-        if self.effects == Effects::CarriedOut
-            && let Some(at) = failure.kind.not_before(now.timestamp())
-            && let Some(at) = chrono::DateTime::from_timestamp(at, 0)
-        {
-            self.org.set_not_before(name, at, &why)?;
+        if self.effects == Effects::CarriedOut && failure.kind.passes() {
+            self.let_rest(name, &failure.kind, &why)?;
         }
         said.text = raw;
         if failure.kind.falls_back() && ended.how == How::Exited {
@@ -181,6 +189,21 @@ impl Shop<'_> {
             return Ok(Tried::Passed(Box::new(said), why));
         }
         Ok(Tried::Reply(Box::new(Reply::Failed { said, why: format!("{name}: {why}") })))
+    }
+}
+
+impl Shop<'_> {
+    /// Keeps every department from asking an engine again before it can answer: until the time it gave, else for a
+    /// stated while that grows.
+    fn let_rest(&self, name: &str, kind: &engines::FailureKind, why: &str) -> Result<()> {
+        let now = (self.now)();
+        let before = self.org.engine_state(name)?.rests;
+        let (at, rests) = match kind.not_before(now.timestamp()) {
+            Some(at) => (at, 0),
+            None => (now.timestamp() + engines::rest_s(before), before.saturating_add(1)),
+        };
+        let Some(at) = chrono::DateTime::from_timestamp(at, 0) else { return Ok(()) };
+        Ok(self.org.set_not_before(name, at, why, rests)?)
     }
 }
 

@@ -18,8 +18,10 @@ const TWO: &str = "
     ";
 
 fn of_two(sandbox: Sandbox) -> Run {
-    let args = ["run-director", "business", "--role", "worker", "--engine", "claude", "--engine", "second"];
-    sandbox.run(args).any_stdout().any_stderr()
+    sandbox
+        .run(["run-director", "business", "--role", "worker", "--engine", "claude,second"])
+        .any_stdout()
+        .any_stderr()
 }
 
 /// One step with this reply alone: it fails, and says why.
@@ -55,7 +57,11 @@ fn one_that_is_not_there_is_passed_over() {
 #[test]
 fn an_engine_that_org_toml_does_not_know_is_a_mistake() {
     let run = business().settings(TWO).run(["run-loop", "business", "--engine", "gpt"]).status(2);
-    run.stderr("error: there is no engine `gpt`\nhint: org.toml has: claude, second, rules\n");
+    let run = run.stderr("error: there is no engine `gpt`\nhint: org.toml has: claude, second, rules\n");
+    let run = run.then().run(["run-loop", "business", "--engine", "rules,secnd"]).status(2);
+    run.stderr(
+        "error: there is no engine `secnd`\nhint: did you mean `second`?\nhint: org.toml has: claude, second, rules\n",
+    );
 }
 
 #[test]
@@ -93,6 +99,32 @@ fn a_quota_is_obeyed_by_every_department_until_its_reset() {
     assert_eq!(run.calls().len(), 3);
 }
 
+/// What every department obeys of an engine.
+fn rest(run: &Run) -> (String, u64) {
+    let states: serde_json::Value = serde_json::from_str(&run.read(".harness/engines.json")).unwrap();
+    let state = &states["engines"]["claude"];
+    (
+        state["not_before"].as_str().unwrap_or_default().to_string(),
+        state["rests"].as_u64().unwrap_or_default(),
+    )
+}
+
+#[test]
+fn one_that_gives_no_time_rests_for_a_while_that_grows_and_begins_anew() {
+    for error in ["#error 529\n", "#error 429\n"] {
+        let run = worker(business().settings(TWO).reply(error)).status(12);
+        assert_eq!(rest(&run), ("2026-11-18T00:43:01Z".to_string(), 1), "{error}");
+        let sandbox = run.then().message("rd", "MarketSignal", "Odd", "It is odd.");
+        let run = sandbox.now("2026-11-18T00:43:00Z").run(["run-loop", "rd", "--engine", "claude"]).status(3);
+        let run = run.any_stderr().stdout("rd: refused (0 steps, 0.00 USD): no engine can be asked now: claude: it rests until 2026-11-18T00:43:01Z ([..])\n");
+        assert_eq!(run.calls().len(), 1, "no department asks it");
+        let run = worker(run.then().now("2026-11-18T00:43:01Z").reply(error)).status(12);
+        assert_eq!(rest(&run), ("2026-11-18T00:45:01Z".to_string(), 2), "{error}");
+        let run = worker(run.then().now("2026-11-18T00:45:01Z").reply(&acts(&[MARK]))).status(0);
+        assert_eq!(rest(&run), (String::new(), 0), "it has answered");
+    }
+}
+
 #[test]
 fn an_api_error_fails_the_step_with_its_reason() {
     let run = fails("#error 500\n", "API Error: 500");
@@ -124,7 +156,9 @@ fn one_that_says_nothing() {
 #[test]
 fn one_that_floods() {
     let run = fails("#flood 20000000\n", "it printed more than 16777216 bytes and was ended");
-    assert!(run.record(&run.last_step()).len() < 1_000_000, "what is kept is capped");
+    let record = run.record(&run.last_step());
+    assert!(record.len() < 1_000_000, "what is kept is capped");
+    assert!(record.contains("\n[cut: ") && record.contains(" more bytes]\n"), "and says so");
 }
 
 #[test]
@@ -447,8 +481,12 @@ fn a_flood_on_stderr_is_named_as_such_and_what_is_kept_says_what_was_cut() {
 fn a_run_that_the_budget_refused_asked_nobody_and_counts_towards_no_limit() {
     let settings = format!("{TWO}[budget.department]\nusd_per_day = 0.5\n");
     let args = ["run-director", "business", "--role", "worker", "--engine", "claude"];
-    let run = business().settings(&settings).run(args).status(3).any_stdout();
+    let sandbox = business().settings(&settings);
+    let run = sandbox.clone().run(args).status(3).any_stdout();
     assert_eq!((&run.last_run()["outcome"], &run.last_run()["steps"]), (&"refused".into(), &0.into()));
     let (_, _, stderr) = run.parts();
     assert!(!stderr.contains("asks"), "{stderr}");
+    let rows = crate::office::data(&sandbox, &["budget"])["limits"].as_array().unwrap().clone();
+    let runs = rows.iter().find(|row| row["limit"] == "runs_per_day").unwrap();
+    assert_eq!(runs["spent"], 0.0, "{runs}");
 }

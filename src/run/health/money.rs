@@ -32,8 +32,12 @@ impl Clinic<'_> {
             };
             let (mut out, mut left) = (Vec::new(), 0);
             for name in list.iter().filter(is_client) {
-                match self.org.not_before(name, self.now)? {
-                    Some(at) => out.push(format!("{name} is out of quota until {}", render_rfc3339(at))),
+                let state = self.org.engine_state(name)?;
+                match state.not_before(self.now).map(render_rfc3339) {
+                    Some(at) if state.rests > 0 => {
+                        out.push(format!("{name} rests until {at}: {}", state.why))
+                    }
+                    Some(at) => out.push(format!("{name} is out of quota until {at}")),
                     None => left += 1,
                 }
             }
