@@ -2,7 +2,7 @@
 
 use super::app::{App, Result};
 use crate::domain::event::Sink;
-use crate::domain::id::{IdKind, new_id};
+use crate::domain::id::{IdKind, nearest, new_id};
 use crate::domain::redact::Redactor;
 use crate::error::{CommandError, Kind};
 use crate::process::interrupt::Interrupt;
@@ -14,7 +14,7 @@ use crate::store::disk::Disk;
 use crate::store::journal::Journal;
 use crate::store::org::Org;
 use crate::store::runs::Active;
-use crate::ui::Answer;
+use crate::ui::{Answer, Shortfall};
 use serde_json::json;
 use std::cell::{Cell, RefCell};
 
@@ -203,9 +203,12 @@ pub fn check_engines(names: &[String], settings: &crate::domain::settings::Setti
     let Some(name) = names.iter().find(|name| !known(name)) else { return Ok(()) };
     let mut all: Vec<&str> = settings.engines.keys().map(String::as_str).collect();
     all.push("rules");
-    Err(CommandError::new(Kind::Usage, format!("there is no engine `{name}`"))
-        .code("no_engine")
-        .hint(format!("org.toml has: {}", all.join(", "))))
+    let error = CommandError::new(Kind::Usage, format!("there is no engine `{name}`")).code("no_engine");
+    let error = match nearest(name, all.iter().copied()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
+    };
+    Err(error.hint(format!("org.toml has: {}", all.join(", "))))
 }
 
 /// A run that could not begin, or broke off, as an error with the way out.
@@ -272,5 +275,31 @@ pub fn answer(dept: &str, end: &RunEnd, interrupted: bool) -> Answer {
         "counted_usd": end.counted_usd,
         "not_committed": end.not_committed,
     });
-    Answer::new("harness.run/1", data, text).warnings(unmade(end.not_committed.as_deref())).exit(exit)
+    let warnings = unmade(end.not_committed.as_deref());
+    let answer = Answer::new("harness.run/1", data, text).warnings(warnings).exit(exit);
+    match to_shortfall(dept, end) {
+        Some(shortfall) => answer.shortfall(shortfall),
+        None => answer,
+    }
+}
+
+/// Why a run is not done, and what to do about it.
+fn to_shortfall(dept: &str, end: &RunEnd) -> Option<Shortfall> {
+    let (code, hint) = match end.outcome {
+        RunOutcome::Done => return None,
+        RunOutcome::Escalated => {
+            ("escalated", "`harness escalations list` shows what waits for you".to_string())
+        }
+        RunOutcome::MaxIterations => {
+            ("max_iterations", format!("`harness run-loop {dept}` goes on; --max-iterations allows more"))
+        }
+        RunOutcome::NoProgress => {
+            ("no_progress", format!("`harness runs show {}` shows what was tried", end.run))
+        }
+        RunOutcome::Failed => ("step_failed", format!("`harness runs show {}` shows what was said", end.run)),
+        RunOutcome::Refused => ("refused", format!("`harness why {dept}` shows what stands against it")),
+        RunOutcome::Cancelled => ("cancelled", format!("`harness run-loop {dept}` goes on where it was")),
+    };
+    let message = format!("`{dept}`: {}: {}", end.outcome.word(), end.reason);
+    Some(Shortfall { code, message, hints: vec![hint] })
 }

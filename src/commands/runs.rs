@@ -106,33 +106,47 @@ fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
     Ok(Answer::new("harness.runs/1", json!({"runs": data}), text))
 }
 
+/// A record of the run that is looked for; its own has no step.
+struct Found {
+    run: String,
+    step: u64,
+    name: String,
+    record: String,
+}
+
 fn show(args: &ShowArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
-    let mut found: Vec<(String, String, String)> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     for department in departments(app, &org, None)? {
         let records = department.records()?;
         for name in records.names()? {
             let Some(record) = records.read(&name)? else { continue };
             let front =
                 crate::domain::front_matter::parse_front_matter(&record).ok().and_then(|split| split.front);
-            let run = front.and_then(|front| front.text("run").map(str::to_string)).unwrap_or_default();
+            let Some(front) = front else { continue };
+            let run = front.text("run").unwrap_or_default().to_string();
             if !args.id.is_empty() && run.ends_with(&args.id) {
-                found.push((run, name, record));
+                let step = front.text("step").and_then(|step| step.parse().ok()).unwrap_or(0);
+                found.push(Found { run, step, name, record });
             }
         }
     }
-    let runs: std::collections::BTreeSet<&str> = found.iter().map(|(run, ..)| run.as_str()).collect();
+    // The run's own record, then its steps as they were taken: those of one second have names of any order.
+    found.sort_by_key(|found| found.step);
+    let runs: std::collections::BTreeSet<&str> = found.iter().map(|found| found.run.as_str()).collect();
     match runs.len() {
         0 => Err(CommandError::failed(format!("there is no record of a run `{}`", args.id))
             .hint("`harness runs list` lists them")),
         1 => {
             let text: String = found
                 .iter()
-                .map(|(_, name, record)| format!("{name}\n\n{}\n", visible(record.trim_end())))
+                .map(|found| format!("{}\n\n{}\n", found.name, visible(found.record.trim_end())))
                 .collect();
-            let records: Vec<_> =
-                found.iter().map(|(_, name, record)| json!({"name": name, "text": record})).collect();
-            Ok(Answer::new("harness.run-records/1", json!({"run": found[0].0, "records": records}), text))
+            let records: Vec<_> = found
+                .iter()
+                .map(|found| json!({"name": found.name, "step": found.step, "text": found.record}))
+                .collect();
+            Ok(Answer::new("harness.run-records/1", json!({"run": found[0].run, "records": records}), text))
         }
         _ => {
             let names: Vec<&str> = runs.into_iter().take(8).collect();

@@ -23,6 +23,9 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
+/// The schema of a document that says what went wrong.
+const ERROR_SCHEMA: &str = "harness.error/1";
+
 /// Whether to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Color {
@@ -49,11 +52,26 @@ pub struct Answer {
     pub text: String,
     pub warnings: Vec<String>,
     pub exit: u8,
+    /// Where what was asked for did not come about, why; scripts get it beside the data.
+    pub shortfall: Option<Shortfall>,
+}
+
+/// Why an answer is none that was hoped for: a run that failed, say, which has its figures all the same.
+#[derive(Debug)]
+pub struct Shortfall {
+    pub code: &'static str,
+    pub message: String,
+    pub hints: Vec<String>,
 }
 
 impl Answer {
     pub fn new(schema: &'static str, data: Value, text: impl Into<String>) -> Answer {
-        Answer { schema, data, text: text.into(), warnings: Vec::new(), exit: 0 }
+        Answer { schema, data, text: text.into(), warnings: Vec::new(), exit: 0, shortfall: None }
+    }
+
+    pub fn shortfall(mut self, shortfall: Shortfall) -> Answer {
+        self.shortfall = Some(shortfall);
+        self
     }
 
     pub fn warnings(mut self, warnings: Vec<String>) -> Answer {
@@ -75,6 +93,18 @@ pub struct Failure<'a> {
     pub message: String,
     pub causes: Vec<String>,
     pub hints: &'a [String],
+}
+
+impl Failure<'_> {
+    fn to_json(&self) -> Value {
+        json!({
+            "code": self.code,
+            "exit": self.exit,
+            "message": self.message,
+            "causes": self.causes,
+            "hints": self.hints,
+        })
+    }
 }
 
 /// Where output goes, and in which form.
@@ -100,7 +130,18 @@ impl Ui {
             }
             Format::Json => {
                 let ok = answer.exit == 0;
-                let document = json!({"schema": answer.schema, "ok": ok, "data": answer.data, "warnings": answer.warnings});
+                let mut document = json!({"schema": answer.schema, "ok": ok, "data": answer.data, "warnings": answer.warnings});
+                if let Some(Shortfall { code, message, hints }) = &answer.shortfall {
+                    let failure = Failure {
+                        code,
+                        exit: answer.exit,
+                        message: message.clone(),
+                        causes: Vec::new(),
+                        hints,
+                    };
+                    document["schema"] = json!(ERROR_SCHEMA);
+                    document["error"] = failure.to_json();
+                }
                 self.print(&render_json(&document))
             }
         };
@@ -115,14 +156,7 @@ impl Ui {
 
     pub fn failure(&self, failure: &Failure<'_>) {
         if self.format == Format::Json {
-            let error = json!({
-                "code": failure.code,
-                "exit": failure.exit,
-                "message": failure.message,
-                "causes": failure.causes,
-                "hints": failure.hints,
-            });
-            let document = json!({"schema": "harness.error/1", "ok": false, "error": error});
+            let document = json!({"schema": ERROR_SCHEMA, "ok": false, "error": failure.to_json()});
             // Where even this can't be written, the exit code still says it.
             let _ignored = self.print(&render_json(&document));
             return;
