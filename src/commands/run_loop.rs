@@ -4,6 +4,7 @@ use super::app::{App, Result};
 use super::running::{Order, answer, run_department};
 use crate::domain::event::Sink;
 use crate::domain::role::{Mode, Role, has_ceo_mode};
+use crate::domain::shown::Showing;
 use crate::error::{CommandError, Kind};
 use crate::run::Effects;
 use crate::run::cycle::Work;
@@ -63,10 +64,10 @@ pub struct RunDirectorArgs {
 /// Options of both.
 #[derive(Debug, clap::Args)]
 struct How {
-    /// The engine to ask, by its name in org.toml; give it again for a list
-    #[arg(long, value_name = "NAME")]
+    /// The engine to ask, by its name in org.toml; a list by commas, or by giving it again
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     engine: Vec<String>,
-    /// Ask and judge, show the verdicts, and carry nothing out
+    /// Ask and judge, show the verdict on each action with its rule, and carry nothing out
     #[arg(long)]
     dry_run: bool,
     /// Print each event as a JSON object on a line
@@ -88,8 +89,14 @@ impl How {
             (false, true) => Box::new(Progress::streaming(app.ui)),
             (false, false) => Box::new(Progress::new(app.ui)),
         };
-        let (end, from_keyboard) = run_department(app, order, sink.as_mut())?;
+        let mut showing = Showing::new(sink.as_mut());
+        let (end, from_keyboard) = run_department(app, order, &mut showing)?;
         let mut answer = answer(order.dept, &end, from_keyboard);
+        if self.dry_run {
+            answer.data["dry_run"] = true.into();
+            answer.data["shown"] = showing.to_json();
+            answer.text.push_str(&showing.render());
+        }
         if self.events {
             answer.text.clear();
         }

@@ -29,6 +29,8 @@ pub enum Event<'a> {
         by: &'a str,
     },
     Action(&'a ActionLine),
+    /// The verdict on an action of an answer that is refused: nothing comes of it, whatever the verdict.
+    Judged(&'a ActionLine),
     Refused(&'a [Refusal]),
     Usage {
         input_tokens: Option<u64>,
@@ -65,6 +67,12 @@ impl Event<'_> {
             Event::Action(action) => {
                 let mut value = serde_json::to_value(action).unwrap_or_default();
                 value["event"] = json!("action");
+                value
+            }
+            Event::Judged(action) => {
+                let mut value = serde_json::to_value(action).unwrap_or_default();
+                value["event"] = json!("action");
+                value["answer"] = json!("refused");
                 value
             }
             Event::Refused(refusals) => json!({"event": "refused", "refusals": refusals}),

@@ -2,20 +2,19 @@
 //!
 //! Nothing is carried out before everything has been judged. One refusal refuses the answer.
 
-use super::action::parse_action;
 mod projects;
 
 use projects::Ahead;
 pub use projects::rule_portfolio;
 
-use super::action::{Act, Action};
+use super::action::{Act, Action, parse_action};
 use super::action_block::RawAction;
 use super::board::Board;
 use super::charter::Charter;
 use super::ledger::{ActionLine, Line, Refusal};
 use super::memory::TOOL_TAGS;
 use super::message::{Message, Provenance};
-use super::planning::{BoardWork, Judged, hops_after};
+use super::planning::{BoardWork, Judged, action_id, hops_after};
 use super::portfolio::Portfolio;
 use super::redact::Redactor;
 use super::request::subject_of;
@@ -61,10 +60,18 @@ pub struct Bench<'a> {
     pub portfolio: &'a Portfolio,
 }
 
+/// An answer that is refused: why, and the verdict on each of its actions.
+#[derive(Clone, Debug, Default)]
+pub struct RefusedActions {
+    pub refusals: Vec<Refusal>,
+    pub verdicts: Vec<ActionLine>,
+}
+
 /// Judges every action; all refusals, or the judged actions.
-pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>, Vec<Refusal>> {
+pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>, RefusedActions> {
     let mut refusals = Vec::new();
     let mut judged = Vec::new();
+    let mut verdicts = Vec::new();
     // What one action makes, a later one may use: the board moves on as the answer is judged.
     let mut bench_board = BoardWork::new(bench.board.clone(), bench.run, bench.step);
     let mut ahead = Ahead::of(bench.portfolio);
@@ -74,6 +81,8 @@ pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>,
             format!("line {}, action {} ({})", entry.line, entry.index + 1, super::text::one_line(name, 40));
         match parse_action(&entry.value) {
             Err(faults) => {
+                let code = faults.first().map(|fault| fault.code).unwrap_or_default();
+                verdicts.push(bench.verdict_line(entry, Verdict::Refuse, code, "the fields of actions"));
                 let told = faults
                     .iter()
                     .map(|fault| Refusal { code: fault.code.into(), message: format!("{place}: {fault}") });
@@ -85,6 +94,7 @@ pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>,
                 if ruling.verdict == Verdict::Allow {
                     ahead.move_on(entry.index, &action, bench.answered_by(&action));
                 }
+                verdicts.push(bench.verdict_line(entry, ruling.verdict, ruling.code, &ruling.rule));
                 if ruling.verdict == Verdict::Refuse {
                     let hint = ruling.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
                     let message = format!("{place}: {} [{}]{hint}", ruling.message, ruling.rule);
@@ -95,7 +105,7 @@ pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>,
         }
     }
     refusals.extend(bench.rule_whole(raw.len(), &judged));
-    if refusals.is_empty() { Ok(judged) } else { Err(refusals) }
+    if refusals.is_empty() { Ok(judged) } else { Err(RefusedActions { refusals, verdicts }) }
 }
 
 fn refuse(code: &'static str, rule: &str, message: String) -> Ruling {
@@ -103,6 +113,19 @@ fn refuse(code: &'static str, rule: &str, message: String) -> Ruling {
 }
 
 impl Bench<'_> {
+    /// A verdict as it is told where nothing comes of the action.
+    fn verdict_line(&self, entry: &RawAction, verdict: Verdict, code: &str, rule: &str) -> ActionLine {
+        let name = entry.value.get("do").and_then(serde_json::Value::as_str).unwrap_or("?");
+        ActionLine {
+            id: action_id(self.run, self.step, entry.index),
+            name: super::text::one_line(name, 40),
+            verdict: verdict.to_string(),
+            code: code.to_string(),
+            rule: rule.to_string(),
+            ..ActionLine::default()
+        }
+    }
+
     /// The strictest ruling on one action.
     fn rule(&self, action: &Action, ahead: &Ahead<'_>) -> Ruling {
         let at = Circumstances { provenance: self.at.provenance.max(self.trust(action)), ..self.at };

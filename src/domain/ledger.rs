@@ -100,6 +100,9 @@ pub struct ActionLine {
     pub target: String,
     pub verdict: String,
     pub code: String,
+    /// The rule that gave the verdict, such as `charter.toml [sends]`; older lines have none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub rule: String,
     /// The thread of a message that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,

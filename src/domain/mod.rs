@@ -48,6 +48,7 @@ pub mod schema;
 pub mod selftest;
 pub mod service_unit;
 pub mod settings;
+pub mod shown;
 pub mod simulation;
 pub mod stats;
 pub mod task;

@@ -148,6 +148,7 @@ impl Planning<'_> {
             target,
             verdict: judged.ruling.verdict.to_string(),
             code: judged.ruling.code.to_string(),
+            rule: judged.ruling.rule.clone(),
             thread: self.thread_of(index, action),
         });
     }
@@ -219,7 +220,9 @@ impl Planning<'_> {
             for mark in marks.iter().filter(|mark| is_at_hand(&mark.id)) {
                 if let Some(index) = mark.action {
                     self.outcome.results[index] = format!("held: {id} waits for {waits}");
-                    self.outcome.lines[index].code = "held".to_string();
+                    let line = &mut self.outcome.lines[index];
+                    line.code = "held".to_string();
+                    line.target = format!("{id} {}, waits for {waits}", Status::Acknowledged);
                 }
             }
             marks.retain(|mark| !is_at_hand(&mark.id));

@@ -94,10 +94,13 @@ fn step_body(line: &StepLine, record: &StepRecord<'_>) -> String {
     }
     for (index, action) in record.actions.iter().enumerate() {
         let verdict = line.actions.get(index);
-        let (verdict, code) =
-            verdict.map_or(("refuse", ""), |line| (line.verdict.as_str(), line.code.as_str()));
         let name = action.get("do").and_then(Value::as_str).unwrap_or("?");
-        text.push_str(&format!("\n{}. {name}: {verdict} ({code})", index + 1));
+        let verdict = match verdict {
+            None => "refused with the answer".to_string(),
+            Some(line) if line.rule.is_empty() => format!("{} ({})", line.verdict, line.code),
+            Some(line) => format!("{} ({}, {})", line.verdict, line.code, line.rule),
+        };
+        text.push_str(&format!("\n{}. {name}: {verdict}", index + 1));
         if let Some(result) = record.results.get(index) {
             text.push_str(&format!("; {result}"));
         }

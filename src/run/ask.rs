@@ -191,6 +191,7 @@ impl Shop<'_> {
         let Some(text) = text else {
             return Ok(Tried::Next(format!("{folder} has no further answer")));
         };
+        self.tell_step(name, ask);
         Ok(answered(name, fill_in(&text, ask)))
     }
 
@@ -203,6 +204,7 @@ impl Shop<'_> {
         )? {
             Some(text) => {
                 self.count_run(ask)?;
+                self.tell_step("replay", ask);
                 Ok(answered("replay", renew_nonce(&text, ask.nonce)))
             }
             None => Ok(Tried::Next(format!("{run} has no answer to this step"))),

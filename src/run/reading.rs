@@ -8,7 +8,7 @@ use crate::domain::action::{Act, parse_action};
 use crate::domain::action_block::{RawAction, parse_action_block};
 use crate::domain::board::{Board, ItemKind};
 use crate::domain::decision::{Decision, parse_decision};
-use crate::domain::judging::{Bench, judge_answer};
+use crate::domain::judging::{Bench, RefusedActions, judge_answer};
 use crate::domain::ledger::Refusal;
 use crate::domain::message::{Message, Provenance};
 use crate::domain::planning::{Judged, StepFacts, escalation, plan_actions, plan_offers};
@@ -38,11 +38,7 @@ impl Shop<'_> {
                 let refusals = faults
                     .iter()
                     .map(|fault| Refusal { code: fault.code().into(), message: fault.to_string() });
-                return Ok(ReadAnswer::Refused {
-                    refusals: refusals.collect(),
-                    ghost: false,
-                    actions: Vec::new(),
-                });
+                return Ok(ReadAnswer::refused(refusals.collect()));
             }
         };
         let actions = raw.iter().map(|entry| entry.value.clone()).collect();
@@ -81,7 +77,9 @@ impl Shop<'_> {
             portfolio: &loaded.live.portfolio,
         };
         Ok(match judge_answer(&raw, &bench) {
-            Err(refusals) => ReadAnswer::Refused { refusals, ghost: false, actions },
+            Err(RefusedActions { refusals, verdicts }) => {
+                ReadAnswer::Refused { refusals, verdicts, ghost: false, actions }
+            }
             Ok(judged) => {
                 let mut outcome = self.plan(saved, &judged, at_hand.as_ref(), provenance, charter, loaded);
                 outcome.effects.extend(self.upkeep_effect(saved)?);
@@ -187,6 +185,7 @@ impl Shop<'_> {
     fn read_decision(&self, saved: &SavedAnswer, loaded: &Loaded) -> ReadAnswer {
         let refused = |code: &str, message: String, ghost: bool| ReadAnswer::Refused {
             refusals: vec![Refusal { code: code.to_string(), message }],
+            verdicts: Vec::new(),
             ghost,
             actions: Vec::new(),
         };

@@ -250,7 +250,7 @@ impl Shop<'_> {
         let loaded = self.load_state(charter)?;
         let done = match self.read_answer(&saved, charter, &loaded)? {
             ReadAnswer::Settled(settled) => self.finish_settled(&saved, *settled, &loaded, charter)?,
-            ReadAnswer::Refused { refusals, ghost, actions } => {
+            ReadAnswer::Refused { refusals, ghost, actions, .. } => {
                 let end = if ghost { StepEnd::Ghost } else { StepEnd::Refused };
                 let refused = RefusedAnswer { end, refusals, actions };
                 self.finish_refused(&saved, refused, &loaded, charter)?

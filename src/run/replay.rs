@@ -76,7 +76,7 @@ impl Shop<'_> {
                 came.actions = settled.outcome.lines.clone();
                 self.finish_settled(&saved, *settled, &loaded, &charter)?;
             }
-            ReadAnswer::Refused { refusals, ghost, actions } => {
+            ReadAnswer::Refused { refusals, ghost, actions, .. } => {
                 came.refusals = self.mask_refusals(&refusals);
                 let end = if ghost { StepEnd::Ghost } else { StepEnd::Refused };
                 self.finish_refused(&saved, RefusedAnswer { end, refusals, actions }, &loaded, &charter)?;

@@ -7,7 +7,7 @@ use super::{Result, Shop};
 use crate::domain::decision::Decision;
 use crate::domain::event::Event;
 use crate::domain::judging::issued_ids;
-use crate::domain::ledger::Refusal;
+use crate::domain::ledger::{ActionLine, Refusal};
 use crate::domain::live_state::Moment;
 use crate::domain::message::{Message, Provenance};
 use crate::domain::prompt::{Context, Layer, Prompt, Selection, assemble_prompt};
@@ -108,7 +108,20 @@ struct FirstTry<'a> {
 /// What reading an answer came to.
 pub enum ReadAnswer {
     Settled(Box<Settled>),
-    Refused { refusals: Vec<Refusal>, ghost: bool, actions: Vec<serde_json::Map<String, serde_json::Value>> },
+    Refused {
+        refusals: Vec<Refusal>,
+        /// The verdict on each action, where they could be read.
+        verdicts: Vec<ActionLine>,
+        ghost: bool,
+        actions: Vec<serde_json::Map<String, serde_json::Value>>,
+    },
+}
+
+impl ReadAnswer {
+    /// An answer in which no action could be read.
+    pub(super) fn refused(refusals: Vec<Refusal>) -> ReadAnswer {
+        ReadAnswer::Refused { refusals, verdicts: Vec::new(), ghost: false, actions: Vec::new() }
+    }
 }
 
 impl Shop<'_> {
@@ -167,7 +180,10 @@ impl Shop<'_> {
                 ReadAnswer::Settled(settled) => {
                     return self.finish_settled(&saved, *settled, loaded, charter);
                 }
-                ReadAnswer::Refused { refusals, ghost, actions } => (refusals, ghost, actions),
+                ReadAnswer::Refused { refusals, verdicts, ghost, actions } => {
+                    verdicts.iter().for_each(|verdict| self.tell(&Event::Judged(verdict)));
+                    (refusals, ghost, actions)
+                }
             };
             let refusals = self.mask_refusals(&refusals);
             self.tell(&Event::Refused(&refusals));

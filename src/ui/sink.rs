@@ -65,8 +65,12 @@ impl Sink for Progress {
                 format!("  decides {keyword} {}", id.unwrap_or("")).trim_end().to_string()
             }
             Event::Action(action) => {
-                let verdict =
-                    if action.verdict == "allow" { String::new() } else { format!(": {}", action.verdict) };
+                let verdict = match action.verdict.as_str() {
+                    "allow" => String::new(),
+                    verdict => {
+                        format!(": {verdict}, by {}", action.rule).trim_end_matches(", by ").to_string()
+                    }
+                };
                 let what = format!("{} {}", action.name, one_line(&action.target, 200));
                 format!("  {}{verdict}", what.trim_end())
             }
@@ -81,8 +85,9 @@ impl Sink for Progress {
                 return;
             }
             Event::Notice(text) => format!("  {}", one_line(text, 400)),
-            // How a run ended, and whether it is committed, is for the answer to say.
-            Event::Usage { .. } | Event::Done { .. } | Event::NotCommitted(_) => return,
+            // The refusals say which actions are refused; how a run ended, and whether it is committed, is for the
+            // answer to say.
+            Event::Judged(_) | Event::Usage { .. } | Event::Done { .. } | Event::NotCommitted(_) => return,
         };
         self.ui.notice(&line);
     }

@@ -54,6 +54,45 @@ fn of_what_stops_and_starts() {
 }
 
 #[test]
+fn of_a_run_shows_each_verdict_with_its_code_and_rule() {
+    let low = decision(json!({"confidence": 1}));
+    let wrong = decision(json!({"to": ["marketing"]}));
+    let mark = action("mark_message", json!({"id": "MSGID", "status": "actioned"}));
+    let standing = crate::office::answer(&[low.clone(), mark.clone()]);
+    let refused = crate::office::answer(&[mark, wrong]);
+    let sandbox = office().message("business", "Note", "Hi", "Body").reply("NEXT_WORKER MSGID");
+    let before = sandbox.everything();
+    let run = sandbox.reply(&refused).reply(&standing).run(["run-loop", "business", "--dry-run"]);
+    let run = run.any_stderr().stdout(
+        "
+        business: done (2 steps, 0.03 USD): shown, and nothing carried out
+          orchestrator by claude about m-[..]
+            decides NEXT_WORKER m-[..]
+          worker by claude about m-[..]
+            1. mark_message: allow (in_charter, charter.toml)
+            2. send_message: refuse (recipient_not_allowed, charter.toml [sends] Decision)
+            refused: recipient_not_allowed: line [..]
+          worker by claude about m-[..]
+            1. send_message a-[..]: needs approval (confidence_low, charter.toml [approval] confidence_below)
+            2. mark_message m-[..] acknowledged, waits for a-[..]: allow (held, charter.toml)
+        ",
+    );
+    assert!(run.then().everything() == before, "nothing was carried out");
+}
+
+#[test]
+fn of_a_run_tells_scripts_the_same() {
+    let mark = action("mark_message", json!({"id": "MSGID", "status": "actioned"}));
+    let sandbox = office().message("business", "Note", "Hi", "Body").reply("NEXT_WORKER MSGID");
+    let sandbox = sandbox.reply(&crate::office::answer(&[mark]));
+    let shown = data(&sandbox, &["run-loop", "business", "--dry-run"]);
+    let (decides, acts) = (&shown["shown"][0], &shown["shown"][1]);
+    assert_eq!((&shown["dry_run"], &decides["decision"]["decision"]), (&true.into(), &"NEXT_WORKER".into()));
+    let verdict = ["do", "verdict", "code", "rule"].map(|key| acts["actions"][0][key].as_str().unwrap());
+    assert_eq!(verdict, ["mark_message", "allow", "in_charter", "charter.toml"]);
+}
+
+#[test]
 fn of_a_run_that_is_alive_and_of_one_that_is_dead() {
     let sandbox = office().message("business", "Note", "Hi", "Body").reply("#sleep 20s\nDONE");
     let running = sandbox.start(&["run-loop", "business"]);

@@ -163,6 +163,7 @@ fn action(name: &str, target: &str, verdict: &str) -> ActionLine {
         target: target.to_string(),
         verdict: verdict.to_string(),
         code: "ok".to_string(),
+        rule: "charter.toml".to_string(),
         thread: None,
     }
 }

@@ -42,7 +42,7 @@ fn nothing_open_asks_nobody() {
 
 #[test]
 fn a_message_costs_two_calls_and_nothing_is_asked_after_the_last() {
-    for count in [1, 3] {
+    for count in [1, 5, 10] {
         let run = run_loop(letters(count, &[NEXT, &acts(&[MARK])])).status(0);
         assert_eq!(run.calls().len(), 2 * count);
         assert_eq!(run.tree("org-business/inbox"), "");
@@ -52,12 +52,15 @@ fn a_message_costs_two_calls_and_nothing_is_asked_after_the_last() {
 
 #[test]
 fn automatic_routing_costs_one_call_a_message() {
-    let sandbox = letters(3, &[&acts(&[MARK])]);
-    let config = "{\"schema\": 1, \"autoLoop\": false, \"autoIntervalSeconds\": 60, \"routing\": \"auto\"}\n";
-    let run = run_loop(sandbox.file("org-business/.harness/director-config.json", config)).status(0);
-    assert_eq!(run.calls().len(), 3);
-    assert_eq!(run.tree("org-business/inbox"), "");
-    assert!(run.steps().iter().all(|step| step["role"] == "worker" && step["decision"] == "NEXT_WORKER"));
+    for count in [1, 5, 10] {
+        let sandbox = letters(count, &[&acts(&[MARK])]);
+        let config =
+            "{\"schema\": 1, \"autoLoop\": false, \"autoIntervalSeconds\": 60, \"routing\": \"auto\"}\n";
+        let run = run_loop(sandbox.file("org-business/.harness/director-config.json", config)).status(0);
+        assert_eq!(run.calls().len(), count);
+        assert_eq!(run.tree("org-business/inbox"), "");
+        assert!(run.steps().iter().all(|step| step["role"] == "worker" && step["decision"] == "NEXT_WORKER"));
+    }
 }
 
 #[test]
@@ -333,7 +336,7 @@ fn a_dry_run_shows_verdicts_and_touches_nothing() {
     let args = ["run-director", "business", "--role", "worker", "--engine", "claude", "--dry-run"];
     let run = run.then().reply(&unsure).run(args).any_stdout();
     let run = run.stderr(
-        "business: r-[..] starts\n  worker asks claude about m-[..]\n  send_message a-[..]: needs approval\n",
+        "business: r-[..] starts\n  worker asks claude about m-[..]\n  send_message a-[..]: needs approval, by charter.toml [approval] confidence_below\n",
     );
     assert_eq!(untouched(&run), before);
     let run = run.then().reply("no").reply("no").run(args).status(12).any_stdout().any_stderr();
