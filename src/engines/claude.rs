@@ -36,7 +36,7 @@ pub fn call(settings: &Settings, request: &Request) -> Call {
         args.extend(owned(&["--model", model]));
     }
     args.extend_from_slice(&settings.extra_args);
-    Call { args, stdin, env: environment(settings.timeout_s) }
+    Call { args, stdin, env: environment(settings.timeout_s), ..Call::default() }
 }
 
 /// A tool may be narrowed, as in `Bash(git *)`: its name makes it available, the whole allows it.

@@ -46,7 +46,7 @@ pub fn call(settings: &Settings, request: &Request) -> Call {
     args.extend(settings.extra_args.iter().map(String::as_str));
     args.push("-");
     let args = args.into_iter().map(str::to_owned).collect();
-    Call { args, stdin: request.whole(), env: Vec::new() }
+    Call { args, stdin: request.whole(), ..Call::default() }
 }
 
 #[derive(Default)]

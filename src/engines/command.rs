@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::{Call, Request, Settings};
 
 pub fn call(settings: &Settings, request: &Request) -> Call {
-    Call { args: settings.extra_args.clone(), stdin: request.whole(), env: Vec::new() }
+    Call { args: settings.extra_args.clone(), stdin: request.whole(), ..Call::default() }
 }
 
 #[derive(Default)]

@@ -2,8 +2,8 @@
 //! went well, or after traces on standard error where it didn't.
 //!
 //! A document opens with a line `{` and closes with a line `}`. Its exit code is the HTTP status
-//! modulo 256 and isn't looked at. Its system prompt can only be given as a file, so all of the prompt
-//! goes to standard input.
+//! modulo 256 and isn't looked at. Its system prompt can only be given as a file, which a variable
+//! names.
 //!
 //! Two limits of the client's: no switch takes away its tools that only read the working folder, and
 //! `@path` in a prompt opens a file there. It must be started in an empty one
@@ -15,7 +15,7 @@ use super::answer::{Answer, Event, Exit, Gathered};
 use super::failure::{Failure, FailureKind};
 use super::field;
 use super::usage::Usage;
-use super::{Call, Request, Settings};
+use super::{Call, Request, Settings, SystemFile};
 
 pub fn call(settings: &Settings, request: &Request) -> Call {
     // `none` is no extension's and no server's name: neither the user's nor the folder's are loaded.
@@ -28,7 +28,11 @@ pub fn call(settings: &Settings, request: &Request) -> Call {
     args.extend_from_slice(&settings.extra_args);
     // Without it the client starts a second process of itself.
     let env = vec![("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned())];
-    Call { args, stdin: request.whole(), env }
+    if request.system.is_empty() {
+        return Call { args, stdin: request.whole(), env, ..Call::default() };
+    }
+    let system_file = Some(SystemFile { variable: "GEMINI_SYSTEM_MD", text: request.system.to_owned() });
+    Call { args, stdin: request.prompt.to_owned(), env, system_file }
 }
 
 #[derive(Default)]

@@ -26,7 +26,7 @@ pub fn call(settings: &Settings, request: &Request) -> Call {
     }
     args.extend(settings.extra_args.iter().map(String::as_str));
     let stdin = if as_argument { request.prompt.to_owned() } else { request.whole() };
-    Call { args: args.into_iter().map(str::to_owned).collect(), stdin, env: Vec::new() }
+    Call { args: args.into_iter().map(str::to_owned).collect(), stdin, ..Call::default() }
 }
 
 #[derive(Default)]

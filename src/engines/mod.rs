@@ -182,13 +182,25 @@ pub struct CommandLine {
     pub args: Vec<String>,
     pub stdin: String,
     pub env: Vec<(String, String)>,
+    /// The stable layers, for a client that takes them from a file.
+    pub system_file: Option<SystemFile>,
+}
+
+/// A system prompt that a client reads from the file that a variable names. Where it can't be written, the whole
+/// prompt goes to standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemFile {
+    pub variable: &'static str,
+    pub text: String,
 }
 
 /// What a preset adds to the program's name.
+#[derive(Default)]
 struct Call {
     args: Vec<String>,
     stdin: String,
     env: Vec<(String, String)>,
+    system_file: Option<SystemFile>,
 }
 
 /// The command line that puts the request to the engine.
@@ -206,7 +218,8 @@ pub fn command_line(settings: &Settings, request: &Request) -> CommandLine {
         Some((program, before)) => (program.clone(), before),
         None => (settings.preset.default_program().unwrap_or_default().to_owned(), [].as_slice()),
     };
-    CommandLine { program, args: [before, &call.args].concat(), stdin: call.stdin, env: call.env }
+    let Call { args, stdin, env, system_file } = call;
+    CommandLine { program, args: [before, &args].concat(), stdin, env, system_file }
 }
 
 /// Reads one call's output, line by line.

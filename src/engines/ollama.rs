@@ -14,7 +14,7 @@ pub fn call(settings: &Settings, request: &Request) -> Call {
     args.extend_from_slice(&settings.extra_args);
     // Whatever follows the model would be taken for the prompt.
     args.extend(settings.model.clone());
-    Call { args, stdin: request.whole(), env: Vec::new() }
+    Call { args, stdin: request.whole(), ..Call::default() }
 }
 
 #[derive(Default)]

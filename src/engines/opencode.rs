@@ -30,7 +30,7 @@ pub fn call(settings: &Settings, request: &Request) -> Call {
         ("OPENCODE_DISABLE_PROJECT_CONFIG".to_owned(), "1".to_owned()),
         ("OPENCODE_DISABLE_AUTOUPDATE".to_owned(), "1".to_owned()),
     ];
-    Call { args, stdin: request.whole(), env }
+    Call { args, stdin: request.whole(), env, ..Call::default() }
 }
 
 /// Rules in order, of which the last that matches counts. A denied tool isn't shown to the model.

@@ -35,7 +35,8 @@ impl Shop<'_> {
             return Ok(Tried::Next(format!("org.toml has no preset `{}`", settings.preset)));
         };
         let request = Request { system: ask.prompt.stable(), prompt: ask.prompt.tail() };
-        let line = engines::command_line(&to_settings(preset, settings), &request);
+        let mut line = engines::command_line(&to_settings(preset, settings), &request);
+        self.put_system_file(&mut line, &request, ask)?;
         let path = self.variables.get("PATH").map(String::as_str).unwrap_or("/usr/local/bin:/usr/bin:/bin");
         let Some(program) = find_program(OsStr::new(&line.program), OsStr::new(path)) else {
             return Ok(Tried::Next(format!("`{}` is not on PATH", line.program)));
@@ -67,6 +68,25 @@ impl Shop<'_> {
             self.org.forget_rests(name)?;
         }
         Ok(tried)
+    }
+
+    /// Writes the stable layers where a client takes them from a file. Showing writes nothing: then all is asked at once.
+    fn put_system_file(
+        &self,
+        line: &mut engines::CommandLine,
+        request: &Request<'_>,
+        ask: &Ask<'_>,
+    ) -> Result<()> {
+        let Some(file) = line.system_file.take() else { return Ok(()) };
+        if self.effects == Effects::Shown {
+            line.stdin = request.whole();
+            return Ok(());
+        }
+        // A job may ask while a step does.
+        let name = if ask.active.is_some() { "system.md" } else { "system-job.md" };
+        let path = self.department.put_system_prompt(name, &file.text)?;
+        line.env.push((file.variable.to_string(), path.display().to_string()));
+        Ok(())
     }
 
     fn environment(

@@ -192,6 +192,13 @@ impl Department {
         Ok(())
     }
 
+    /// Puts the stable layers of a prompt where an engine reads them; the path. It is made anew for every call.
+    pub fn put_system_prompt(&self, name: &str, text: &str) -> Result<std::path::PathBuf> {
+        let own = self.own()?;
+        own.replace_unsynced(name, text.as_bytes())?;
+        Ok(own.join(name))
+    }
+
     /// A step's prompt, where it is still kept.
     pub fn kept_prompt(&self, run: &str, step: u64) -> Result<Option<String>> {
         let Some(dir) = self.dir.find(ASKED)? else { return Ok(None) };

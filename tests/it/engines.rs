@@ -291,6 +291,24 @@ fn claude_gets_its_stable_part_as_the_system_prompt_and_no_tools() {
 }
 
 #[test]
+fn gemini_gets_its_stable_part_in_a_file_and_a_dry_run_writes_none() {
+    let settings = "[engines.claude]\npreset = \"gemini\"\ncommand = [\"gemini\"]\n";
+    let answer = serde_json::json!({"response": acts(&[MARK]), "stats": {"models": {}}});
+    let sandbox = business().settings(settings).reply(&format!("#raw\n{answer}"));
+    let args = ["run-director", "business", "--role", "worker", "--engine", "claude", "--dry-run"];
+    let run = sandbox.run(args).any_stdout().any_stderr();
+    let shown = run.calls().remove(0);
+    assert!(!shown.env.contains_key("GEMINI_SYSTEM_MD") && !run.exists("org-business/.harness/system.md"));
+    let run = worker(run.then().reply(&format!("#raw\n{answer}"))).status(0);
+    let call = run.calls().remove(1);
+    let path = run.root().join("org-business/.harness/system.md").display().to_string();
+    assert_eq!(call.env["GEMINI_SYSTEM_MD"], path);
+    let stable = run.read("org-business/.harness/system.md");
+    assert!(stable.starts_with("# harness: ") && !call.stdin.contains("## Your role"), "{}", call.stdin);
+    assert!(shown.stdin.starts_with(&stable), "all of it at once");
+}
+
+#[test]
 fn any_program_can_be_an_engine() {
     let sandbox = business().reply(&format!("#raw\n{}", acts(&[MARK])));
     let program = sandbox.dir().join("bin/llm").display().to_string();

@@ -51,7 +51,10 @@ fn the_other_presets_have_their_command_lines() {
     check_line(Preset::Codex, &codex.split(' ').collect::<Vec<_>>(), WHOLE, &[]);
     let gemini = "-p  -o json --skip-trust -e none --allowed-mcp-server-names=none -m m-1";
     let relaunch = [("GEMINI_CLI_NO_RELAUNCH", "true")];
-    check_line(Preset::Gemini, &gemini.split(' ').collect::<Vec<_>>(), WHOLE, &relaunch);
+    check_line(Preset::Gemini, &gemini.split(' ').collect::<Vec<_>>(), "live", &relaunch);
+    let system = command_line(&settings(Preset::Gemini), &REQUEST).system_file;
+    let text = REQUEST.system.to_owned();
+    assert_eq!(system, Some(SystemFile { variable: "GEMINI_SYSTEM_MD", text }));
     let opencode = "run --format json --pure --title harness -m m-1";
     let closed = [
         ("OPENCODE_PERMISSION", r#"{"*":"deny"}"#),
