@@ -8,6 +8,8 @@ use crate::domain::allowance::Allowance;
 use crate::domain::directive::{DirectiveStatus, NewDirective};
 use crate::domain::event::{Event, Sink};
 use crate::domain::id::{IdKind, new_id};
+use crate::domain::judging::issued_ids;
+use crate::domain::ledger::ActionLine;
 use crate::domain::priority::Priority;
 use crate::domain::text::one_line;
 use crate::error::{CommandError, Kind};
@@ -16,6 +18,7 @@ use crate::run::cycle::{RunOutcome, Work};
 use crate::store::template::FIVE;
 use crate::ui::{Answer, bold};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// More rounds than the story has.
@@ -60,7 +63,8 @@ pub fn run(args: &DemoArgs, app: &App<'_>) -> Result<Answer> {
     say(app, &format!("Made {} with five departments: {}.", root.display(), FIVE.join(", ")));
     let given = give_directive(&demo)?;
     say(app, &format!("\n{}\n  {}\n  you -> business  Directive: {TITLE}", bold("The directive"), given.id));
-    let mut told = Story { app, sent: 0, steps: 0 };
+    let names = BTreeMap::from([(given.message.clone(), TITLE.to_string())]);
+    let mut told = Story { app, names, sent: 0, steps: 0 };
     for round in 1..=ROUNDS {
         if !run_round(&demo, &mut told, round)? {
             directive::shift(&demo, &given.id, DirectiveStatus::Completed, SEEN)?;
@@ -155,22 +159,49 @@ fn ending(root: &Path, given: &NewDirective, told: &Story<'_>, rounds: usize, pa
     Answer::new("harness.demo/1", data, text)
 }
 
-/// Tells what the departments do, a line for each thing.
+/// Tells what the departments do, a line for each thing, in words instead of ids.
 struct Story<'a> {
     app: &'a App<'a>,
+    /// What each message and task that came up is called.
+    names: BTreeMap<String, String>,
     sent: u64,
     steps: u64,
+}
+
+impl Story<'_> {
+    /// An action, with the name of what it makes or changes in the place of the id.
+    fn tell(&mut self, action: &ActionLine) -> String {
+        let (id, rest) = match action.target.split_once(' ') {
+            Some((id, rest)) if is_issued(id) => (id, rest),
+            None if is_issued(&action.target) => (action.target.as_str(), ""),
+            _ => ("", action.target.as_str()),
+        };
+        if !id.is_empty() && !action.about.is_empty() {
+            self.names.insert(id.to_string(), action.about.clone());
+        }
+        let known = self.names.get(id).map_or(action.about.as_str(), String::as_str);
+        let name = if known.is_empty() { String::new() } else { format!(": {known}") };
+        let what = format!("{} {}", action.name, one_line(rest, 100));
+        format!("    {}{name}", what.trim_end())
+    }
+}
+
+/// Whether a word is an id that the tool made.
+fn is_issued(word: &str) -> bool {
+    !issued_ids(word).is_empty()
 }
 
 impl Sink for Story<'_> {
     fn hear(&mut self, event: &Event<'_>) {
         let line = match event {
             Event::Decision { keyword, id, .. } => {
-                format!("    decides {keyword} {}", id.unwrap_or_default())
+                let id = id.unwrap_or_default();
+                let name = self.names.get(id).map(|name| format!("\n      {name}")).unwrap_or_default();
+                format!("    decides {keyword} {id}{name}")
             }
             Event::Action(action) => {
                 self.sent += u64::from(action.name == "send_message");
-                format!("    {} {}", action.name, one_line(&action.target, 100))
+                self.tell(action)
             }
             Event::Notice(text) => format!("    {}", one_line(text, 200)),
             Event::NotCommitted(why) => format!("    not committed yet: {}", one_line(why, 200)),

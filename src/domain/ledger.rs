@@ -106,6 +106,9 @@ pub struct ActionLine {
     /// The thread of a message that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
+    /// What it is about in the director's words, for those who watch; the record has them whole.
+    #[serde(skip)]
+    pub about: String,
 }
 
 /// A refusal with its code.

@@ -13,7 +13,7 @@ pub use board::{BoardWork, deed_of, job_effect};
 pub use references::named_action;
 
 use super::action::{Act, Action};
-use super::board::Board;
+use super::board::{Board, Deed};
 use super::id::{Dept, IdKind, derived_id};
 use super::ledger::ActionLine;
 use super::message::{Message, Provenance, Status};
@@ -150,6 +150,7 @@ impl Planning<'_> {
             code: judged.ruling.code.to_string(),
             rule: judged.ruling.rule.clone(),
             thread: self.thread_of(index, action),
+            about: one_line(about(&action.act), 100),
         });
     }
 
@@ -242,6 +243,18 @@ impl Planning<'_> {
             self.outcome.effects.push(Planned { action, effect: Effect::Mark { id, mark } });
         }
         self.outcome
+    }
+}
+
+/// The words that tell a person what an action is about.
+fn about(act: &Act) -> &str {
+    match act {
+        Act::SendMessage { subject, .. } => subject,
+        Act::LogDecision { title, .. } | Act::CreateProject { title, .. } => title,
+        Act::Remember { text, .. } => text,
+        Act::AskHuman { question, .. } => question,
+        Act::Board { deed: Deed::Create(new), .. } => &new.title,
+        _ => "",
     }
 }
 

@@ -165,5 +165,6 @@ fn action(name: &str, target: &str, verdict: &str) -> ActionLine {
         code: "ok".to_string(),
         rule: "charter.toml".to_string(),
         thread: None,
+        about: String::new(),
     }
 }
