@@ -1,9 +1,10 @@
 //! `harness runs list|show`: what was run, and one run in full.
 
 use super::app::{App, Result};
+use crate::domain::front_matter::parse_front_matter;
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::text::visible;
-use crate::domain::time::{parse_rfc3339, render_local};
+use crate::domain::time::{Time, parse_rfc3339, render_local};
 use crate::error::CommandError;
 use crate::store::org::{Department, Org};
 use crate::ui::Answer;
@@ -114,21 +115,54 @@ struct Found {
     record: String,
 }
 
+/// The records that the ledger names; no other file is opened.
+fn by_ledger(department: &Department, id: &str) -> Result<Vec<Found>> {
+    let mut lines: Vec<(String, u64, String)> = Vec::new();
+    department.fold_ledger(Time::MIN_UTC, &mut |line| {
+        if line.run().ends_with(id) {
+            let (step, record) = match line {
+                Line::Step(step) => (step.step, &step.record),
+                Line::Run(run) => (0, &run.record),
+            };
+            lines.push((line.run().to_string(), step, record.clone()));
+        }
+    })?;
+    let mut found = Vec::new();
+    for (run, step, name) in lines.into_iter().filter(|(.., name)| !name.is_empty()) {
+        if let Some(record) = department.read_record(&name)? {
+            found.push(Found { run, step, name, record });
+        }
+    }
+    Ok(found)
+}
+
+fn by_records(department: &Department, id: &str) -> Result<Vec<Found>> {
+    let mut found = Vec::new();
+    let records = department.records()?;
+    for name in records.names()? {
+        let Some(record) = records.read(&name)? else { continue };
+        let front = parse_front_matter(&record).ok().and_then(|split| split.front);
+        let Some(front) = front else { continue };
+        let run = front.text("run").unwrap_or_default().to_string();
+        if run.ends_with(id) {
+            let step = front.text("step").and_then(|step| step.parse().ok()).unwrap_or(0);
+            found.push(Found { run, step, name, record });
+        }
+    }
+    Ok(found)
+}
+
 fn show(args: &ShowArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
+    let departments = departments(app, &org, None)?;
     let mut found: Vec<Found> = Vec::new();
-    for department in departments(app, &org, None)? {
-        let records = department.records()?;
-        for name in records.names()? {
-            let Some(record) = records.read(&name)? else { continue };
-            let front =
-                crate::domain::front_matter::parse_front_matter(&record).ok().and_then(|split| split.front);
-            let Some(front) = front else { continue };
-            let run = front.text("run").unwrap_or_default().to_string();
-            if !args.id.is_empty() && run.ends_with(&args.id) {
-                let step = front.text("step").and_then(|step| step.parse().ok()).unwrap_or(0);
-                found.push(Found { run, step, name, record });
-            }
+    for department in departments.iter().filter(|_| !args.id.is_empty()) {
+        found.extend(by_ledger(department, &args.id)?);
+    }
+    if found.is_empty() && !args.id.is_empty() {
+        // A ledger that was lost: the records say the same, and take longer to look through.
+        for department in &departments {
+            found.extend(by_records(department, &args.id)?);
         }
     }
     // The run's own record, then its steps as they were taken: those of one second have names of any order.

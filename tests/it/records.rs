@@ -118,6 +118,21 @@ fn runs_show_prints_the_run_and_its_steps() {
 }
 
 #[test]
+fn steps_of_one_second_are_shown_in_their_order_also_without_a_ledger() {
+    let sandbox = business().message("business", "MarketSignal", "Odd", "It is odd.");
+    let next = ["NEXT_WORKER MSGID\n", &acts(&[MARK])].map(str::to_string);
+    let sandbox = next.iter().chain(&next).fold(sandbox, |sandbox, reply| sandbox.reply(reply));
+    let run = run_loop(sandbox).status(0);
+    let id = run.last_run()["run"].as_str().unwrap().to_string();
+    let steps = |sandbox: &Sandbox| -> Vec<u64> {
+        let shown = crate::office::data(sandbox, &["runs", "show", &id]);
+        shown["records"].as_array().unwrap().iter().map(|record| record["step"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(steps(&run), [0, 1, 2, 3, 4]);
+    assert_eq!(steps(&run.then().without_file("org-business/.harness/runs.jsonl")), [0, 1, 2, 3, 4]);
+}
+
+#[test]
 fn the_list_of_runs_is_newest_first() {
     let run = ran();
     let run = run.then().now("2026-11-18T02:00:00Z").run(["run-loop", "business"]).any_stdout().any_stderr();
