@@ -34,8 +34,7 @@ fn fenced(info: &str, text: &str) -> String {
 fn cost(known: Option<f64>, counted: f64) -> String {
     match known {
         Some(usd) => format!("{usd}"),
-        None if counted > 0.0 => format!("unknown, counted as {counted}"),
-        None => "0".to_string(),
+        None => format!("unknown, counted as {counted}"),
     }
 }
 

@@ -161,13 +161,11 @@ impl Shop<'_> {
     fn close(&self, ending: Ending<'_>, loaded: &Loaded, charter: &LoadedCharter) -> Result<Vec<String>> {
         let saved = ending.saved;
         let said = &saved.said;
-        if said.cost_usd.is_some() || said.counted_usd > 0.0 {
-            self.tell(&Event::Usage {
-                input_tokens: said.input_tokens,
-                output_tokens: said.output_tokens,
-                cost_usd: said.cost_usd,
-            });
-        }
+        self.tell(&Event::Usage {
+            input_tokens: said.input_tokens,
+            output_tokens: said.output_tokens,
+            cost_usd: said.cost_usd,
+        });
         let story = tell_story(&ending);
         if self.effects == Effects::Shown {
             return Ok(story);

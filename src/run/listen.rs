@@ -5,7 +5,7 @@ use crate::domain::event::Event;
 use crate::domain::text::cut;
 use crate::engines::{self, Preset, Reader};
 use crate::process::child::{Flow, Output};
-use crate::process::lines::LineBuffer;
+use crate::process::lines::{Line, LineBuffer};
 use crate::store::runs::LiveLog;
 
 /// The longest line of output that is read.
@@ -56,11 +56,11 @@ impl Listening {
         let (reader, raw, told) = (&mut self.reader, &mut self.raw, &mut self.lines_told);
         match output {
             Output::Stdout(bytes) => self.stdout.push(bytes, &mut |line| {
-                raw.keep(&line.text);
+                raw.keep(&line);
                 events.extend(reader.stdout_line(&line.text));
             }),
             Output::Stderr(bytes) => self.stderr.push(bytes, &mut |line| {
-                raw.keep(&line.text);
+                raw.keep(&line);
                 tell_line(shop, told, &line.text);
                 events.extend(reader.stderr_line(&line.text));
             }),
@@ -103,11 +103,11 @@ impl Listening {
         let mut events = Vec::new();
         let (reader, raw, told) = (&mut self.reader, &mut self.raw, &mut self.lines_told);
         self.stdout.finish(&mut |line| {
-            raw.keep(&line.text);
+            raw.keep(&line);
             events.extend(reader.stdout_line(&line.text));
         });
         self.stderr.finish(&mut |line| {
-            raw.keep(&line.text);
+            raw.keep(&line);
             tell_line(shop, told, &line.text);
             reader.stderr_line(&line.text);
         });
@@ -138,10 +138,10 @@ fn tell_line(shop: &Shop<'_>, told: &mut u64, line: &str) {
 }
 
 impl Raw {
-    fn keep(&mut self, line: &str) {
+    fn keep(&mut self, line: &Line<'_>) {
         let room = RAW_MAX.saturating_sub(self.text.len());
-        let (kept, lost) = cut(line, room);
-        self.beyond += lost;
+        let (kept, lost) = cut(&line.text, room);
+        self.beyond += lost + line.cut;
         if room > 0 {
             self.text.push_str(kept);
             self.text.push('\n');

@@ -61,7 +61,7 @@ fn of_a_run_shows_each_verdict_with_its_code_and_rule() {
     let standing = crate::office::answer(&[low.clone(), mark.clone()]);
     let refused = crate::office::answer(&[mark, wrong]);
     let sandbox = office().message("business", "Note", "Hi", "Body").reply("NEXT_WORKER MSGID");
-    let before = sandbox.everything();
+    let before = sandbox.work();
     let run = sandbox.reply(&refused).reply(&standing).run(["run-loop", "business", "--dry-run"]);
     let run = run.any_stderr().stdout(
         "
@@ -77,7 +77,7 @@ fn of_a_run_shows_each_verdict_with_its_code_and_rule() {
             2. mark_message m-[..] acknowledged, waits for a-[..]: allow (held, charter.toml)
         ",
     );
-    assert!(run.then().everything() == before, "nothing was carried out");
+    assert!(run.work() == before, "nothing was carried out");
 }
 
 #[test]
