@@ -3,8 +3,10 @@
 
 use super::app::{App, Result};
 use super::service::Desk;
+use crate::domain::id::Dept;
 use crate::domain::service_unit::Target;
 use crate::domain::time::{Time, render_age, render_rfc3339};
+use crate::domain::wake::looks::Looks;
 use crate::run::service::{Placed, Survives, UnitState};
 use crate::ui::Answer;
 use crate::ui::table::render_table;
@@ -31,6 +33,8 @@ pub fn run(target: Option<Target>, app: &App<'_>) -> Result<Answer> {
     let (now, pulse) = (app.ctx.now(), desk.org.read_pulse());
     let last = pulse.as_ref().ok().copied().flatten();
     let next = last.filter(|_| states.iter().any(runs)).map(|last| next_pulse(last, desk.target));
+    let looks = desk.org.looks().unwrap_or_else(|_| Looks::none());
+    let looked = |dept: &Dept| chrono::DateTime::from_timestamp(looks.last(dept.as_str())?, 0);
     let survives = desk.host.survives_logout(desk.target, &service.surroundings.user);
     let mut warnings = Vec::new();
     if let Err(error) = &pulse {
@@ -39,7 +43,9 @@ pub fn run(target: Option<Target>, app: &App<'_>) -> Result<Answer> {
     let installed = states.iter().filter(|state| state.installed != Placed::No).count();
     let text = format!(
         "{}\n{}",
-        table(app, &states),
+        table(app, &states, &|dept| {
+            looked(dept).map_or("never".to_string(), |at| format!("{} ago", render_age(at.min(now), now)))
+        }),
         summary(desk.target, installed, states.len(), &said(last, next, now), &survives)
     );
     let data = json!({
@@ -47,6 +53,7 @@ pub fn run(target: Option<Target>, app: &App<'_>) -> Result<Answer> {
         "installed": installed > 0,
         "departments": states.iter().map(|state| json!({
             "dept": state.dept, "installed": state.installed.word(), "running": state.running, "detail": state.detail,
+            "last_look": looked(&state.dept).map(render_rfc3339),
         })).collect::<Vec<_>>(),
         "last_pulse": last.map(render_rfc3339),
         "next_pulse": next.map(render_rfc3339),
@@ -79,7 +86,7 @@ fn said(last: Option<Time>, next: Option<Time>, now: Time) -> (String, String) {
     (last, next)
 }
 
-fn table(app: &App<'_>, states: &[UnitState]) -> String {
+fn table(app: &App<'_>, states: &[UnitState], looked: &dyn Fn(&Dept) -> String) -> String {
     let rows: Vec<Vec<String>> = states
         .iter()
         .map(|state| {
@@ -89,10 +96,11 @@ fn table(app: &App<'_>, states: &[UnitState]) -> String {
                 }
                 _ => state.detail.clone(),
             };
-            vec![state.dept.to_string(), state.installed.word().to_string(), state.running.clone(), detail]
+            let UnitState { dept, installed, running, .. } = state;
+            vec![dept.to_string(), installed.word().to_string(), running.clone(), looked(dept), detail]
         })
         .collect();
-    render_table(&["DEPARTMENT", "INSTALLED", "RUNNING", "NOTE"], &rows, app.ui.width().max(100))
+    render_table(&["DEPARTMENT", "INSTALLED", "RUNNING", "LOOKED AT", "NOTE"], &rows, app.ui.width().max(100))
 }
 
 fn summary(

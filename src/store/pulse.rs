@@ -73,8 +73,8 @@ impl Org {
         }
         // Whoever holds it is another tick, as a rule; what it looks at is found again by the next one.
         let Attempt::Held(_held) = try_lock(&self.own, "lock")? else { return Ok(()) };
-        let looks = self.own.read(NAME, MAX)?.filter(|text| !text.text.is_empty());
-        let looks = looks.map_or_else(|| pulse.looks.clone(), |text| Looks::parse(&text.text, i64::MAX));
+        let text = self.looks_text();
+        let looks = if text.is_empty() { pulse.looks.clone() } else { Looks::parse(&text, i64::MAX) };
         match looks.note(names.as_deref(), now) {
             Note::InPlace(pieces) => self.own.write_at(NAME, &pieces),
             Note::Anew(text) => self.own.replace_lazily(NAME, text.as_bytes()),
@@ -84,8 +84,17 @@ impl Org {
     /// When departments were last looked at.
     pub fn looks(&self) -> Result<Looks> {
         let Some(stat) = self.own.stat(NAME)? else { return Ok(Looks::none()) };
-        let text = if stat.size == 0 { None } else { self.own.read(NAME, MAX)? };
-        Ok(Looks::parse(text.as_ref().map_or("", |text| text.text.as_str()), stat.modified_s))
+        let text = if stat.size == 0 { String::new() } else { self.looks_text() };
+        Ok(Looks::parse(&text, stat.modified_s))
+    }
+
+    /// The lines as they stand. What is no text, or too long, is damaged, and nothing else depends on it.
+    fn looks_text(&self) -> String {
+        match self.own.read_bytes(NAME, MAX) {
+            Ok(Some((bytes, _))) => String::from_utf8_lossy(&bytes).into_owned(),
+            Ok(None) => String::new(),
+            Err(_) => "unreadable".to_string(),
+        }
     }
 
     /// When the last pulse was; none where there never was one.
@@ -119,8 +128,14 @@ mod tests {
         assert!(second.is_full(&hr));
         org.note_looks(None, &second).unwrap();
         assert!(org.looks().unwrap().last("hr").is_some());
-        // Half an hour ago by what it says, though it was touched just now.
+        // What is damaged is made anew by whoever looks next.
         let path = folder.path().join(".harness/alive");
+        for depts in [None, Some(std::slice::from_ref(&rd))] {
+            std::fs::write(&path, b"\xff\xfe nonsense").unwrap();
+            org.note_looks(depts, &org.touch_alive().unwrap()).unwrap();
+            assert!(org.looks().unwrap().last("rd").is_some(), "{depts:?}");
+        }
+        // Half an hour ago by what it says, though it was touched just now.
         let now = second.now_s.unwrap();
         std::fs::write(&path, format!("{:012} *\n{now:012} rd\n", now - 1_800)).unwrap();
         let third = org.touch_alive().unwrap();

@@ -120,7 +120,9 @@ fn status_tells_installed_running_last_and_next() {
         (&"2026-11-18T00:41:51Z".into(), &"2026-11-18T00:42:21Z".into())
     );
     assert_eq!(now["survives_logout"], true);
+    assert_eq!(now["departments"][1]["last_look"], "2026-11-18T00:41:51Z");
     let text = service(&sandbox, "status").take_stdout();
+    assert!(text.contains("LOOKED AT") && text.contains(" 10s ago "), "{text}");
     assert!(text.contains("Last pulse: 10s ago"), "{text}");
 
     let unit = units(&sandbox).into_iter().find(|name| name.ends_with(".service")).unwrap();
