@@ -10,6 +10,10 @@
 //! `{% set a = a ~ a %}`, forty times, is a terabyte. So there is no `set`, `with`, `macro` or `filter` block, none of
 //! `* ~ +`, and every filter whose result can be longer than its input has a cap of its own. Undefined names are
 //! errors, with file and line.
+//!
+//! The parser is a third thing that has to be kept in bounds: chains such as `- - - 1`, `a.a.a` or a thousand `elif`
+//! become a tree as deep as they are long, and end the process where the stack does. So expressions, `elif`s and lines
+//! have a cap before the parser sees them.
 
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 use std::fmt;
@@ -27,6 +31,12 @@ const FILTERS_MAX: usize = 32 * 1024 * 1024;
 const USUAL_BYTES: usize = 16 * 1024;
 /// How deep includes may nest.
 const DEPTH: usize = 16;
+/// The longest expression or tag, in bytes: a chain in it is at most so deep.
+const EXPRESSION_MAX: usize = 1_000;
+/// The most `elif`s of one template: each is an `if` inside the one before.
+const ELIFS_MAX: usize = 100;
+/// The longest line, in bytes: the parser counts columns in sixteen bits.
+const LINE_MAX: usize = 60_000;
 const TAGS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "include"];
 
 /// Where a template's text comes from, by name. Names are checked before they get here.
@@ -216,7 +226,11 @@ fn say(error: &Error) -> String {
 
 /// Refuses what the language leaves out, with its line.
 fn check_language(text: &str) -> Result<(), (usize, String)> {
+    if let Some(at) = text.lines().position(|line| line.len() > LINE_MAX) {
+        return Err((at + 1, format!("a line has more than {LINE_MAX} bytes")));
+    }
     let mut rest = text;
+    let mut elifs = 0;
     let line = |rest: &str| text[..text.len() - rest.len()].matches('\n').count() + 1;
     while let Some(at) = rest.find('{') {
         rest = &rest[at + 1..];
@@ -233,6 +247,10 @@ fn check_language(text: &str) -> Result<(), (usize, String)> {
                 let word = super::text::one_line(&word, 40);
                 return Err((line(here), format!("`{{% {word} %}}` is not part of the template language")));
             }
+            elifs += usize::from(word == "elif");
+            if elifs > ELIFS_MAX {
+                return Err((line(here), format!("there are more than {ELIFS_MAX} `elif`")));
+            }
             let inside = tag.trim_start_matches(['-', '+']);
             rest = check_inside(inside, "%}").map_err(|what| (line(here), what))?;
         }
@@ -243,7 +261,11 @@ fn check_language(text: &str) -> Result<(), (usize, String)> {
 /// The rest after the end of an expression; operators that make values longer are refused.
 fn check_inside<'a>(inside: &'a str, end: &str) -> Result<&'a str, String> {
     let mut chars = inside.char_indices();
+    let too_long = || Err(format!("an expression has more than {EXPRESSION_MAX} bytes"));
     while let Some((at, c)) = chars.next() {
+        if at > EXPRESSION_MAX {
+            return too_long();
+        }
         if inside[at..].starts_with(end) {
             return Ok(&inside[at + end.len()..]);
         }
@@ -255,7 +277,7 @@ fn check_inside<'a>(inside: &'a str, end: &str) -> Result<&'a str, String> {
         }
     }
     // An expression that never ends is the parser's to refuse.
-    Ok("")
+    if inside.len() > EXPRESSION_MAX { too_long() } else { Ok("") }
 }
 
 fn skip_quoted(chars: &mut std::str::CharIndices<'_>, quote: char) {
@@ -359,6 +381,39 @@ mod tests {
             "{% for a in list %}{{ long }}{{ long }}{{ long }}{{ long }}{{ long }}{{ long }}{% endfor %}";
         assert!(render(&[("a.md", writes)]).unwrap_err().contains("too long"));
         assert!(render(&[("a.md", "{% include 'a.md' %}{% include 'a.md' %}")]).is_err());
+    }
+
+    /// Every chain that the parser follows by calling itself: as long as it may be it is read, and longer it is refused.
+    /// Without the cap this test ends in a stack overflow.
+    #[test]
+    fn bounds_how_deep_the_parser_goes() {
+        for (first, link, last) in [
+            ("{{ ", "-", "1 }}"),
+            ("{{ ", "not ", "1 }}"),
+            ("{{ dept", ".a", " }}"),
+            ("{{ dept", "|trim", " }}"),
+            ("{{ dept", " and dept", " }}"),
+            ("{{ 1", "-1", " }}"),
+            ("{{ dept", "()", " }}"),
+            ("{{ dept", "[0]", " }}"),
+            ("{{ dept", "[:]", " }}"),
+            ("{{ 1", " if 1 else 1", " }}"),
+            ("{{ ", "(", "1 }}"),
+            ("{{ ", "[", "1"),
+            ("{{ \"", "a", ""),
+            ("{% if ", "-", "1 %}{% endif %}"),
+        ] {
+            let chain = |length: usize| format!("{first}{}{last}", link.repeat(length / link.len()));
+            let read = render_text(&chain(EXPRESSION_MAX - 20), &minijinja::context! { dept => "rd" }, 1_000);
+            assert!(!read.is_err_and(|what| what.contains("bytes")), "{link}");
+            let what =
+                render_text(&chain(250_000), &minijinja::context! { dept => "rd" }, 1_000).unwrap_err();
+            assert!(what.contains("more than"), "{link}: {what}");
+        }
+        let elifs = |count: usize| format!("{{% if 0 %}}{}{{% endif %}}", "{% elif 0 %}\n".repeat(count));
+        assert!(render_text(&elifs(ELIFS_MAX), &Value::UNDEFINED, 1_000).is_ok());
+        assert!(render_text(&elifs(20_000), &Value::UNDEFINED, 1_000).unwrap_err().contains("`elif`"));
+        assert!(render_text(&format!("{}{{{{ \"", "a".repeat(70_000)), &Value::UNDEFINED, 100_000).is_err());
     }
 
     #[test]

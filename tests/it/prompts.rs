@@ -299,6 +299,14 @@ fn templates_that_would_never_end_are_stopped() {
     );
 }
 
+/// A chain that the parser would follow as deep as the stack goes ends no process.
+#[test]
+fn templates_that_go_too_deep_are_refused() {
+    let deep = |what: &str| format!("[ROOT]/org-rd/prompts/worker.md: syntax error: line 1: {what}");
+    refused(&format!("{{{{ {}1 }}}}", "-".repeat(200_000)), &deep("a line has more than 60000 bytes"));
+    refused(&format!("{{{{ {}1 }}}}", "-".repeat(50_000)), &deep("an expression has more than 1000 bytes"));
+}
+
 #[test]
 fn includes_reach_the_folders_of_prompts() {
     let sandbox = Sandbox::new()
