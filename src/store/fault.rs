@@ -5,6 +5,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What is done that needs no more than reading.
+const READING: [&str; 4] = ["read", "open", "list", "look at"];
+
 /// What is wrong with it.
 #[derive(Debug)]
 pub enum Fault {
@@ -63,6 +66,8 @@ impl StoreError {
     /// What a person can do about it, where there is something.
     pub fn hint(&self) -> Option<String> {
         let path = self.path.display();
+        // A file that could not be written may not be there.
+        let folder = self.path.parent().unwrap_or(&self.path).display();
         match &self.fault {
             Fault::Link => Some(format!("replace the link by the file itself: `ls -l {path}`")),
             Fault::WrongType(_) => Some(format!("put a plain file or folder in its place: `ls -ld {path}`")),
@@ -73,13 +78,16 @@ impl StoreError {
             }
             Fault::Io(error) => match error.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    Some(format!("free some space: `df -h {path}`"))
+                    Some(format!("free some space: `df -h {folder}`"))
                 }
-                io::ErrorKind::PermissionDenied if self.doing == "read" || self.doing == "open" => {
+                io::ErrorKind::PermissionDenied if READING.contains(&self.doing) => {
                     Some(format!("look at who may read it: `ls -ld {path}`"))
                 }
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    Some(format!("look at who may write there: `ls -ld {path}`"))
+                io::ErrorKind::ReadOnlyFilesystem => Some(format!(
+                    "that disk can only be read as it is mounted: `df {folder}` says which one it is"
+                )),
+                io::ErrorKind::PermissionDenied => {
+                    Some(format!("look at who may write there: `ls -ld {folder}`"))
                 }
                 _ => None,
             },

@@ -190,7 +190,7 @@ fn a_read_only_root_is_left_as_it_is() {
     let mark = ["message", "mark", &id, "--status", "archived", "--why", "x"];
     for args in [&["init", "new"][..], &SEND, &mark, &["charter", "accept", "rd"]] {
         let run = try_with(&sandbox, "fail-from:1:30", args).status(1);
-        run.stderr("error: can't [..] [ROOT]/[..]: Read-only file system (os error 30)\nhint: look at who may write there: `ls -ld [ROOT]/[..]`\n");
+        run.stderr("error: can't [..] [ROOT]/[..]: Read-only file system (os error 30)\nhint: that disk can only be read as it is mounted: `df [ROOT][..]` says which one it is\n");
         let after = sandbox.tree("").replace("org-rd/.harness/lock\n", "");
         assert_eq!(after, before, "{args:?}");
     }

@@ -67,7 +67,7 @@ fn an_error_says_what_where_and_what_helps_once() {
     sandbox.run(args).status(1).stderr(
         "
         error: can't add to [ROOT]/.harness/audit.jsonl: No space left on device (os error 28)
-        hint: free some space: `df -h [ROOT]/.harness/audit.jsonl`
+        hint: free some space: `df -h [ROOT]/.harness`
         ",
     );
 }
