@@ -170,8 +170,10 @@ fn parse_instructions(text: &str) -> Option<u64> {
     text.lines().find_map(count)
 }
 
-/// One line a call; signals, ends, and the second halves of interrupted calls are none.
+/// One line a call; signals, ends, and the second halves of interrupted calls are none. Nor is `brk`, by which the
+/// allocator gets memory: the heap begins at a random place, so that one command needs now one more and now one less.
 fn count_system_calls(text: &str) -> u64 {
-    let is_call = |line: &&str| line.contains('(') && !line.contains(" resumed>") && !line.contains(" --- ");
+    let is_none = |line: &str| [" resumed>", " --- ", " brk("].iter().any(|none| line.contains(none));
+    let is_call = |line: &&str| line.contains('(') && !is_none(line);
     text.lines().filter(is_call).count() as u64
 }
