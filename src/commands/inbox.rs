@@ -67,11 +67,10 @@ pub fn inbox(args: &InboxArgs, app: &App<'_>) -> Result<Answer> {
     // Whatever is wrong with the charter, the mail is shown.
     let standing = super::charter::standing_warning(&org, &department);
     let standing = standing.unwrap_or_else(|error| Some(error.cause.to_string()));
-    let left = department.left_in_inbox()?;
     let warnings = warnings(&args.dept, "inbox", &mail.unreadable);
-    let warnings = warnings.into_iter().chain(left_alone(&args.dept, &left)).chain(standing).collect();
+    let warnings = warnings.into_iter().chain(left_alone(&args.dept, &mail.left)).chain(standing).collect();
     let mut answer = answer("harness.inbox/1", &mail, text).warnings(warnings);
-    answer.data["left_alone"] = json!(left);
+    answer.data["left_alone"] = json!(mail.left);
     Ok(answer)
 }
 

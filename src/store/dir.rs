@@ -204,11 +204,19 @@ impl Dir {
 
     /// What the folder holds, but for names that begin with a dot, sorted by name.
     pub fn list(&self) -> Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        for Listed { name, file_type, is_utf8 } in self.list_all()? {
-            if name.starts_with('.') {
-                continue;
-            }
+        let mut listed = self.list_all()?;
+        listed.retain(|listed| !listed.name.starts_with('.'));
+        self.to_entries(listed)
+    }
+
+    /// Everything the folder holds, also what is hidden, sorted by name.
+    pub fn list_every(&self) -> Result<Vec<Entry>> {
+        self.to_entries(self.list_all()?)
+    }
+
+    fn to_entries(&self, listed: Vec<Listed>) -> Result<Vec<Entry>> {
+        let mut entries = Vec::with_capacity(listed.len());
+        for Listed { name, file_type, is_utf8 } in listed {
             let kind = match file_type {
                 _ if !is_utf8 => EntryKind::NotUtf8,
                 FileType::Unknown => self.stat(&name)?.map_or(EntryKind::Other, |stat| stat.kind),

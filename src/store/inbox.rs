@@ -8,13 +8,9 @@ use super::fault::Result;
 use super::messages::{Filed, Mail, Place, list_mail};
 use super::names::{Namer, modified, stem};
 use super::org::Department;
-use super::write::TEMPORARY;
-use crate::domain::id::{is_leftover, made_at};
+use crate::domain::id::made_at;
 use crate::domain::time::Time;
 use chrono::SubsecRound;
-
-/// Hidden files that systems and repositories put into any folder.
-const EVERYWHERE: [&str; 6] = [".DS_Store", ".directory", ".gitignore", ".gitkeep", ".keep", ".localized"];
 
 impl Department {
     /// The open messages, oldest first, and what lies among them and is none.
@@ -25,22 +21,11 @@ impl Department {
     /// The oldest of the open messages: of so many files, with the rest only counted.
     pub fn inbox_oldest(&self, most: usize) -> Result<Mail> {
         let Some(dir) = self.dir.find("inbox")? else { return Ok(Mail::default()) };
-        let entries = list_mail(&dir)?;
+        let (entries, left) = list_mail(&dir)?;
         let beyond = entries.len().saturating_sub(most);
         let entries = if beyond == 0 { entries } else { oldest(&dir, entries, most)? };
         let mail = self.read_entries(&dir, Place::Inbox, entries)?;
-        Ok(without_closed(Mail { beyond, ..mail }))
-    }
-
-    /// The names in the inbox that are never read, because other programs keep copies and working files by such names.
-    /// What every folder may hold, and what this program writes beside a file, is not among them.
-    pub fn left_in_inbox(&self) -> Result<Vec<String>> {
-        let Some(dir) = self.dir.find("inbox")? else { return Ok(Vec::new()) };
-        let mut names = dir.list_hidden()?;
-        names.retain(|name| !name.starts_with(TEMPORARY) && !EVERYWHERE.contains(&name.as_str()));
-        names.extend(dir.list()?.into_iter().map(|entry| entry.name).filter(|name| is_leftover(name)));
-        names.sort();
-        Ok(names)
+        Ok(without_closed(Mail { beyond, left, ..mail }))
     }
 
     /// Everything in the inbox; a closed message lies there for a moment before it is put away.

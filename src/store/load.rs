@@ -71,7 +71,7 @@ impl Department {
         key: &Key,
         (mail, ledger): (Mail, Vec<Line>),
     ) -> Result<Loaded> {
-        let Mail { messages, closed, unreadable, beyond } = mail;
+        let Mail { messages, closed, unreadable, beyond, .. } = mail;
         let live = self.to_live_state(charter, settings, key, (&messages, beyond))?;
         Ok(Loaded { live, inbox: messages, closed, unreadable, ledger })
     }

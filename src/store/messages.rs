@@ -9,6 +9,7 @@ use super::dir::{Dir, Entry, EntryKind, Text};
 use super::fault::{Fault, Result, StoreError};
 use super::names::{Namer, modified, stem};
 use super::org::Department;
+use super::write::TEMPORARY;
 use crate::domain::id::is_leftover;
 use crate::domain::message::{Found, Message, Receipt, parse_message};
 use crate::domain::time::{Time, render_month};
@@ -38,6 +39,8 @@ pub struct Mail {
     /// Closed, and still in the inbox because a crash came before they were put away.
     pub closed: Vec<Filed>,
     pub unreadable: Vec<Unreadable>,
+    /// The names of files that are never read, because other programs keep copies and working files by such names.
+    pub left: Vec<String>,
     /// How many files there are beyond those that were read.
     pub beyond: usize,
 }
@@ -78,11 +81,17 @@ pub struct Location {
     pub file: String,
 }
 
-/// What lies in a folder of messages, without the copies and working files of other programs.
-pub(super) fn list_mail(dir: &Dir) -> Result<Vec<Entry>> {
-    let mut entries = dir.list()?;
-    entries.retain(|entry| !is_leftover(&entry.name));
-    Ok(entries)
+/// Hidden files that systems and repositories put into any folder.
+const EVERYWHERE: [&str; 6] = [".DS_Store", ".directory", ".gitignore", ".gitkeep", ".keep", ".localized"];
+
+/// What lies in a folder of messages, and the names of other programs' copies and working files among it. What every
+/// folder may hold, and what this program writes beside a file, is not worth a word.
+pub(super) fn list_mail(dir: &Dir) -> Result<(Vec<Entry>, Vec<String>)> {
+    let mut entries = dir.list_every()?;
+    let left = entries.extract_if(.., |entry| is_leftover(&entry.name)).map(|entry| entry.name);
+    let is_news = |name: &String| !name.starts_with(TEMPORARY) && !EVERYWHERE.contains(&name.as_str());
+    let left = left.filter(is_news).collect();
+    Ok((entries, left))
 }
 
 impl Department {
@@ -95,7 +104,8 @@ impl Department {
     }
 
     pub(super) fn read_folder(&self, dir: &Dir, place: Place) -> Result<Mail> {
-        self.read_entries(dir, place, list_mail(dir)?)
+        let (entries, left) = list_mail(dir)?;
+        Ok(Mail { left, ..self.read_entries(dir, place, entries)? })
     }
 
     pub(super) fn read_entries(&self, dir: &Dir, place: Place, entries: Vec<Entry>) -> Result<Mail> {
@@ -180,7 +190,7 @@ impl Department {
     pub(super) fn locations_in(&self, dir: &Dir, place: Place) -> Result<Vec<Location>> {
         let mut namer = Namer::new(self, dir, place);
         let mut locations = Vec::new();
-        for entry in list_mail(dir)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
+        for entry in list_mail(dir)?.0.into_iter().filter(|entry| entry.kind == EntryKind::File) {
             let Some(stat) = dir.stat(&entry.name)? else { continue };
             let id = namer.id_of(&entry.name, &stat)?;
             locations.push(Location { id, place, folder: place.folder().to_string(), file: entry.name });
