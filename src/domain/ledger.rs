@@ -3,12 +3,14 @@
 //! Memory, history, refusals, budgets and statistics all come from these lines. A line that can't be read is skipped
 //! by readers and named by `verify`.
 
+mod counted;
 mod memory;
 mod needed;
 mod recent;
 
 use serde::{Deserialize, Serialize};
 
+pub use counted::{Counted, CountedRun, CountedStep, count_lines};
 pub use memory::memory_lines;
 pub use recent::{Recent, Shown};
 

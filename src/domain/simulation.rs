@@ -14,7 +14,7 @@
 //! body = "Sell it."
 //! ```
 
-use super::ledger::Line;
+use super::ledger::Counted;
 use super::time::{Time, parse_rfc3339, parse_span};
 use chrono::TimeDelta;
 use serde::Deserialize;
@@ -151,16 +151,16 @@ impl Figures {
     }
 
     /// Takes a line of a ledger in; one from before the beginning is left out.
-    pub fn take(&mut self, line: &Line, start: Time) {
-        let Line::Step(step) = line else { return };
-        let Some(at) = parse_rfc3339(&step.at).filter(|at| *at >= start) else { return };
+    pub fn take(&mut self, line: &Counted<'_>, start: Time) {
+        let Counted::Step(step) = line else { return };
+        let Some(at) = parse_rfc3339(step.at).filter(|at| *at >= start) else { return };
         self.calls += 1;
-        *self.by_engine.entry(step.engine.clone()).or_default() += 1;
+        *self.by_engine.entry(step.engine.to_string()).or_default() += 1;
         *self.calls_by_hour.entry(hour(at)).or_default() += 1;
         self.prompt_bytes += step.prompt_bytes;
         self.prefix_bytes += step.prefix_bytes;
         for action in step.actions.iter().filter(|action| action.verdict == "allow") {
-            match action.name.as_str() {
+            match action.name {
                 "send_message" => {
                     self.busy_hours.insert(hour(at));
                 }
@@ -205,7 +205,7 @@ fn hour(at: Time) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ledger::{ActionLine, StepLine};
+    use crate::domain::ledger::{ActionLine, Line, StepLine};
 
     fn at(text: &str) -> Time {
         parse_rfc3339(text).unwrap()
@@ -277,7 +277,7 @@ mod tests {
             step("2026-11-18T02:10:00Z", "send_message", "m-2 Note to rd"),
             step("2026-11-18T03:10:00Z", "mark_message", "m-2 acknowledged"),
         ] {
-            figures.take(&line, start);
+            figures.take(&Counted::from(&line), start);
         }
         assert_eq!((figures.calls, figures.handled, figures.prompt_bytes), (3, 1, 300));
         assert_eq!(figures.idle_hours(start, end), (2, 1));

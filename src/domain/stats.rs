@@ -7,7 +7,7 @@ mod csv;
 mod summary;
 
 use super::decision::is_ghost;
-use super::ledger::{Line, RunLine, StepLine};
+use super::ledger::{Counted, CountedRun, CountedStep};
 use super::time::{Time, parse_rfc3339};
 use chrono::NaiveDate;
 use std::collections::BTreeMap;
@@ -130,11 +130,18 @@ impl Day {
     }
 }
 
-/// The place of a name, or the one for all others where there are too many.
-fn slot<'a, V: Default>(map: &'a mut BTreeMap<String, V>, name: &str) -> &'a mut V {
-    let known = map.contains_key(name) || map.len() < NAMES_MAX;
-    let name = if known { super::text::one_line(name, 60) } else { OTHERS.to_string() };
-    map.entry(name).or_default()
+/// Changes the place of a name, or the one for all others where there are too many.
+fn change<V: Default>(map: &mut BTreeMap<String, V>, name: &str, how: impl FnOnce(&mut V)) {
+    // The names that are there are as they are shown, so one that is found needs no second look.
+    if let Some(place) = map.get_mut(name) {
+        return how(place);
+    }
+    let name = if map.len() < NAMES_MAX { super::text::one_line(name, 60) } else { OTHERS.to_string() };
+    how(map.entry(name).or_default());
+}
+
+fn add_one(count: &mut u64) {
+    *count += 1;
 }
 
 fn or_none(name: &str) -> &str {
@@ -148,19 +155,19 @@ pub fn is_bad(outcome: &str) -> bool {
 
 impl Stats {
     /// Counts a line, where it is of the time asked for.
-    pub fn take(&mut self, line: &Line, since: Time) {
+    pub fn take(&mut self, line: &Counted<'_>, since: Time) {
         let Some(at) = parse_rfc3339(line.at()).filter(|at| *at >= since) else { return };
         let day = at.date_naive();
         match line {
-            Line::Run(run) => self.take_run(run, day),
-            Line::Step(step) => self.take_step(step, day),
+            Counted::Run(run) => self.take_run(run, day),
+            Counted::Step(step) => self.take_step(step, day),
         }
     }
 
-    fn take_run(&mut self, run: &RunLine, day: NaiveDate) {
+    fn take_run(&mut self, run: &CountedRun<'_>, day: NaiveDate) {
         self.runs += 1;
-        slot(&mut self.by_outcome, or_none(&run.outcome)).add(run.cost_usd, run.counted_usd);
-        *slot(&mut self.by_kind, or_none(&run.kind)) += 1;
+        change(&mut self.by_outcome, or_none(run.outcome), |tally| tally.add(run.cost_usd, run.counted_usd));
+        change(&mut self.by_kind, or_none(run.kind), add_one);
         if run.steps > 0 {
             self.asking_runs += 1;
             if !run.changed {
@@ -170,12 +177,13 @@ impl Stats {
         }
         let day = self.days.entry(day).or_default();
         day.runs += 1;
-        day.bad_runs += u64::from(is_bad(&run.outcome));
+        day.bad_runs += u64::from(is_bad(run.outcome));
     }
 
-    fn take_step(&mut self, step: &StepLine, day: NaiveDate) {
-        slot(&mut self.steps, or_none(&step.role)).add(step.cost_usd, step.counted_usd);
-        slot(&mut self.by_engine, or_none(&step.engine)).add(step.cost_usd, step.counted_usd);
+    fn take_step(&mut self, step: &CountedStep<'_>, day: NaiveDate) {
+        let cost = |tally: &mut Tally| tally.add(step.cost_usd, step.counted_usd);
+        change(&mut self.steps, or_none(step.role), cost);
+        change(&mut self.by_engine, or_none(step.engine), cost);
         self.usd += step.counted_usd;
         self.unknown += u64::from(step.cost_usd.is_none() && step.counted_usd > 0.0);
         self.duration_s += step.duration_s;
@@ -187,10 +195,9 @@ impl Stats {
         };
         self.tokens.merge(&tokens);
         let ghost = self.take_decision(step);
-        let refused = step.refusals.iter().chain(&step.first_refusals);
         let mut refusals = 0;
-        for refusal in refused {
-            *slot(&mut self.refusals, or_none(&refusal.code)) += 1;
+        for code in step.refusals.iter().chain(&step.first_refusals) {
+            change(&mut self.refusals, or_none(code), add_one);
             refusals += 1;
         }
         self.repaired += u64::from(!step.first_refusals.is_empty() && step.outcome == "ok");
@@ -204,28 +211,28 @@ impl Stats {
     }
 
     /// Counts an orchestrator's decision; whether it was a ghost.
-    fn take_decision(&mut self, step: &StepLine) -> bool {
+    fn take_decision(&mut self, step: &CountedStep<'_>) -> bool {
         if step.role != "orchestrator" {
             return false;
         }
         self.orchestrator_steps += 1;
-        let ghost = step.outcome == "ghost" || step.first_refusals.iter().any(|first| is_ghost(&first.code));
+        let ghost = step.outcome == "ghost" || step.first_refusals.iter().any(|code| is_ghost(code));
         self.ghosts += u64::from(ghost);
-        if let Some(decision) = &step.decision {
-            *slot(&mut self.decisions, decision) += 1;
+        if let Some(decision) = step.decision {
+            change(&mut self.decisions, decision, add_one);
         }
         ghost
     }
 
-    fn take_actions(&mut self, step: &StepLine) {
+    fn take_actions(&mut self, step: &CountedStep<'_>) {
         for action in &step.actions {
-            *slot(&mut self.verdicts, or_none(&action.verdict)) += 1;
+            change(&mut self.verdicts, or_none(action.verdict), add_one);
             if step.outcome != "ok" || action.verdict != "allow" {
                 continue;
             }
-            *slot(&mut self.actions, or_none(&action.name)) += 1;
+            change(&mut self.actions, or_none(action.name), add_one);
             if action.name == "send_message" {
-                self.take_sent(&action.target);
+                self.take_sent(action.target);
             }
         }
     }
@@ -281,7 +288,7 @@ impl Stats {
             (&mut self.steps, &other.steps),
             (&mut self.by_engine, &other.by_engine),
         ] {
-            theirs.iter().for_each(|(name, tally)| slot(mine, name).merge(tally));
+            theirs.iter().for_each(|(name, tally)| change(mine, name, |mine| mine.merge(tally)));
         }
         for (mine, theirs) in [
             (&mut self.by_kind, &other.by_kind),
@@ -290,7 +297,7 @@ impl Stats {
             (&mut self.verdicts, &other.verdicts),
             (&mut self.decisions, &other.decisions),
         ] {
-            theirs.iter().for_each(|(name, count)| *slot(mine, name) += count);
+            theirs.iter().for_each(|(name, count)| change(mine, name, |mine| *mine += count));
         }
         for (key, count) in &other.sent {
             *self.sent.entry(key.clone()).or_default() += count;

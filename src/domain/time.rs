@@ -2,7 +2,7 @@
 //!
 //! `now` is always handed in; this file never reads a clock.
 
-use chrono::{DateTime, Local, NaiveDateTime, SecondsFormat, TimeZone, Utc};
+use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone, Utc};
 
 /// A moment, in UTC.
 pub type Time = DateTime<Utc>;
@@ -24,6 +24,29 @@ pub fn render_rfc3339(time: Time) -> String {
 
 /// Reads RFC 3339, in any zone.
 pub fn parse_rfc3339(text: &str) -> Option<Time> {
+    parse_written(text.as_bytes()).or_else(|| parse_any(text))
+}
+
+/// The form that the tool writes, `2026-11-18T00:42:01Z`, without a parser of every form.
+fn parse_written(text: &[u8]) -> Option<Time> {
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, b'Z'] = text
+    else {
+        return None;
+    };
+    let digits = |digits: &[&u8]| {
+        digits.iter().try_fold(0, |number, digit| {
+            digit.is_ascii_digit().then(|| number * 10 + u32::from(**digit - b'0'))
+        })
+    };
+    let date = NaiveDate::from_ymd_opt(
+        i32::try_from(digits(&[y1, y2, y3, y4])?).ok()?,
+        digits(&[m1, m2])?,
+        digits(&[d1, d2])?,
+    )?;
+    Some(date.and_hms_opt(digits(&[h1, h2])?, digits(&[n1, n2])?, digits(&[s1, s2])?)?.and_utc())
+}
+
+fn parse_any(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| time.with_timezone(&Utc))
 }
 
@@ -147,6 +170,24 @@ mod tests {
         assert_eq!(render_ts(time), "20261118T004201Z");
         assert_eq!(parse_ts("20261118T004201Z"), Some(time));
         assert_eq!(render_rfc3339(at("2026-11-18T01:42:01+01:00")), "2026-11-18T00:42:01Z");
+    }
+
+    #[test]
+    fn the_form_that_is_written_means_what_every_parser_says() {
+        for text in [
+            "2026-11-18T00:42:01Z",
+            "2024-02-29T23:59:59Z",
+            "2023-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-11-18T24:00:00Z",
+            "2026-12-31T23:59:60Z",
+            "0000-01-01T00:00:00Z",
+            "2026-11-18T00:42:0xZ",
+            "+026-11-18T00:42:01Z",
+            " 2026-11-18T00:42:01Z",
+        ] {
+            assert_eq!(parse_rfc3339(text), parse_any(text), "{text}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::org::Department;
 use super::tail::{Backwards, read_tail};
 use crate::domain::goal::{Goal, parse_goal};
 use crate::domain::id::made_at;
-use crate::domain::ledger::{self, Line, Recent, Shown};
+use crate::domain::ledger::{self, Counted, Line, Recent, Shown};
 use crate::domain::live_state::{LiveState, history_shown};
 use crate::domain::message::Message;
 use crate::domain::settings::Settings;
@@ -207,14 +207,16 @@ impl Department {
 
     /// Hands over every line of the ledger since a moment and perhaps some before it, block by block from the newest:
     /// what is kept of them is for the caller to say, and nothing of them is kept here.
-    pub fn fold_ledger(&self, since: Time, take: &mut dyn FnMut(&Line)) -> Result<()> {
+    pub fn fold_ledger(&self, since: Time, take: &mut dyn FnMut(&Counted<'_>)) -> Result<()> {
         let own = self.dir.find(".harness")?;
         let opened = own.map(|own| Backwards::open(&own, "runs.jsonl")).transpose()?.flatten();
         let Some(mut log) = opened else { return Ok(()) };
-        while let Some(block) = log.read_block(BLOCK)? {
-            let lines = ledger::parse_lines(&block);
-            lines.iter().for_each(&mut *take);
-            let oldest = lines.iter().find_map(|line| parse_rfc3339(line.at()));
+        while let Some(block) = log.read_lines(BLOCK)? {
+            let mut oldest = None;
+            ledger::count_lines(block, &mut |line| {
+                oldest = oldest.or_else(|| parse_rfc3339(line.at()));
+                take(line);
+            });
             if oldest.is_some_and(|oldest| oldest < since) {
                 break;
             }

@@ -1,7 +1,7 @@
 //! The page says what the facts say, and nothing in it can be empty of words.
 
 use super::*;
-use crate::domain::ledger::{Line, StepLine};
+use crate::domain::ledger::{Counted, Line, StepLine};
 use crate::domain::time::parse_rfc3339;
 
 fn at(text: &str) -> Time {
@@ -34,7 +34,7 @@ fn dept(name: &str, usd: &[(&str, f64)]) -> DeptFacts {
             cost_usd: Some(*usd),
             ..StepLine::default()
         };
-        dept.stats.take(&Line::Step(Box::new(step)), Time::MIN_UTC);
+        dept.stats.take(&Counted::from(&Line::Step(Box::new(step))), Time::MIN_UTC);
     }
     dept
 }

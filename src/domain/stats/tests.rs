@@ -1,7 +1,7 @@
 //! The fold counts what there is, in any order, and in one piece or several.
 
 use super::*;
-use crate::domain::ledger::{ActionLine, Refusal};
+use crate::domain::ledger::{ActionLine, Line, Refusal, RunLine, StepLine};
 use proptest::prelude::*;
 
 fn run(day: u32, outcome: &str, usd: Option<f64>, changed: bool) -> Line {
@@ -68,7 +68,7 @@ fn lines() -> Vec<Line> {
 
 fn fold<'a>(lines: impl Iterator<Item = &'a Line>) -> Stats {
     let mut stats = Stats::default();
-    lines.for_each(|line| stats.take(line, Time::MIN_UTC));
+    lines.for_each(|line| stats.take(&Counted::from(line), Time::MIN_UTC));
     stats
 }
 
@@ -94,7 +94,7 @@ fn everything_is_counted_once() {
 fn what_was_before_is_left_out() {
     let since = parse_rfc3339("2026-11-03T00:00:00Z").unwrap();
     let mut stats = Stats::default();
-    lines().iter().for_each(|line| stats.take(line, since));
+    lines().iter().for_each(|line| stats.take(&Counted::from(line), since));
     assert_eq!((stats.runs, stats.steps_total(), stats.days.len()), (1, 2, 1));
 }
 
