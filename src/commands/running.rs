@@ -217,8 +217,13 @@ pub fn to_command_error(dept: &str, error: RunError) -> CommandError {
         RunError::Store(error) => return error.into(),
         RunError::Refused(refused) => refused,
     };
-    let message = refused.to_string();
-    let (code, hint) = match refused {
+    let (code, hint) = way_out(dept, &refused);
+    CommandError::refused(refused.to_string()).code(code).hint(hint)
+}
+
+/// A code for what said no, and what helps.
+fn way_out(dept: &str, refused: &Refused) -> (&'static str, String) {
+    match refused {
         Refused::Gate(_) => {
             ("gate_closed", "see `harness gate show`; `harness gate enable` opens it".to_string())
         }
@@ -239,11 +244,14 @@ pub fn to_command_error(dept: &str, error: RunError) -> CommandError {
         Refused::Held(_) => {
             ("held", "`harness directive list` and `harness project list` show what is paused".to_string())
         }
-        Refused::NoEngine(_) => {
-            ("no_engine", "install one, or name another in .harness/org.toml".to_string())
-        }
-    };
-    CommandError::refused(message).code(code).hint(hint)
+        Refused::NoEngine(_) => (
+            "no_engine",
+            format!(
+                "install one, name another in .harness/org.toml, or let the playbook alone answer: \
+                 `harness run-loop {dept} --engine rules`; `harness doctor` tries each"
+            ),
+        ),
+    }
 }
 
 /// The warning that what was written is not committed, where that is so.
@@ -277,6 +285,10 @@ pub fn answer(dept: &str, end: &RunEnd, interrupted: bool) -> Answer {
     });
     let warnings = unmade(end.not_committed.as_deref());
     let answer = Answer::new("harness.run/1", data, text).warnings(warnings).exit(exit);
+    let answer = match &end.refused {
+        Some(refused) => answer.hint(way_out(dept, refused).1),
+        None => answer,
+    };
     match to_shortfall(dept, end) {
         Some(shortfall) => answer.shortfall(shortfall),
         None => answer,
@@ -297,7 +309,10 @@ fn to_shortfall(dept: &str, end: &RunEnd) -> Option<Shortfall> {
             ("no_progress", format!("`harness runs show {}` shows what was tried", end.run))
         }
         RunOutcome::Failed => ("step_failed", format!("`harness runs show {}` shows what was said", end.run)),
-        RunOutcome::Refused => ("refused", format!("`harness why {dept}` shows what stands against it")),
+        RunOutcome::Refused => match &end.refused {
+            Some(refused) => way_out(dept, refused),
+            None => ("refused", format!("`harness why {dept}` shows what stands against it")),
+        },
         RunOutcome::Cancelled => ("cancelled", format!("`harness run-loop {dept}` goes on where it was")),
     };
     let message = format!("`{dept}`: {}: {}", end.outcome.word(), end.reason);

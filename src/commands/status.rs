@@ -4,7 +4,7 @@ use super::app::{App, Result};
 use crate::domain::budget::Unit;
 use crate::domain::stats::is_bad;
 use crate::domain::text::one_line;
-use crate::domain::time::{Time, parse_rfc3339, render_age, render_rfc3339};
+use crate::domain::time::{Time, parse_rfc3339, render_age, render_rfc3339, render_span};
 use crate::run::survey::{DeptView, Need, Spent, Survey, Surveyor, Tone};
 use crate::ui::bar::render_gauge;
 use crate::ui::table::{Align, Cell, render_columns};
@@ -21,8 +21,9 @@ const AGE: usize = 5;
 ///
 /// It begins with what needs you: a row each, with its age, the reason, and the one command that deals with it. Then the
 /// gate, the last pulse of `harness tick`, today's spending against the budget, and a line for each department: its state,
-/// open mail, its board (to do/in progress/in review), how its last run ended, when it is due next, and how much of its day's budget is used. A run under way
-/// shows how long it has taken and the last line of its output. `harness` alone does the same.
+/// open mail, its board (to do/in progress/in review), how its last run ended, when it is looked at next, and how much
+/// of its day's budget is used. A run under way shows how long it has taken and the last line of its output. `harness`
+/// alone does the same.
 ///
 /// Examples:
 ///   harness status
@@ -40,7 +41,8 @@ pub fn run(args: &StatusArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let only = args.dept.as_ref().map(|name| app.department(&org, name)).transpose()?;
     let now = app.ctx.now();
-    let surveyor = Surveyor { org: &org, key: app.key().ok(), now };
+    let surveyor =
+        Surveyor { org: &org, key: app.key().ok(), now, path: app.ctx.variable("PATH").unwrap_or_default() };
     let survey = surveyor.survey(only.as_ref().map(|department| &department.dept))?;
     let text = render(&survey, now, app.ui.width());
     let data = json!({
@@ -93,6 +95,7 @@ fn view_json(view: &DeptView, now: Time) -> Value {
         "board": {"inbox": view.board[0], "in_progress": view.board[1], "review": view.board[2]},
         "auto_loop": view.auto_loop,
         "interval_s": view.interval_s,
+        "due_in_s": view.due.map(|due| (due - now).num_seconds().max(0)),
         "last_run": view.last.first(),
         "active_runs": live,
         "budget": view.spent.iter().map(spent_json).collect::<Vec<_>>(),
@@ -173,13 +176,13 @@ fn gauge(spent: &Spent, columns: usize) -> String {
 }
 
 fn departments(views: &[DeptView], now: Time, columns: usize) -> String {
-    let rows: Vec<Vec<Cell>> = views.iter().map(|view| row(view, now, columns)).collect();
+    let rows: Vec<Vec<Cell>> = views.iter().map(|view| row(view, now)).collect();
     let headings = [
-        ("DEPARTMENT", Align::Left),
-        ("STATE", Align::Left),
+        ("DEPARTMENT", Align::Least(10)),
+        ("STATE", Align::Least(7)),
         ("MAIL", Align::Right),
         ("BOARD", Align::Left),
-        ("LAST RUN", Align::Left),
+        ("LAST RUN", Align::Least(8)),
         ("NEXT", Align::Left),
         ("DAY'S BUDGET", Align::Left),
     ];
@@ -197,7 +200,7 @@ fn departments(views: &[DeptView], now: Time, columns: usize) -> String {
     text
 }
 
-fn row(view: &DeptView, now: Time, columns: usize) -> Vec<Cell> {
+fn row(view: &DeptView, now: Time) -> Vec<Cell> {
     let (word, tone) = view.state(now);
     let state = match style_of(tone) {
         Some(style) => Cell::styled(word, style),
@@ -208,14 +211,18 @@ fn row(view: &DeptView, now: Time, columns: usize) -> Vec<Cell> {
         let text = format!("{}{}", run.outcome, age.unwrap_or_default());
         if is_bad(&run.outcome) { Cell::styled(text, BAD) } else { Cell::from(text) }
     });
-    let next = if view.auto_loop { format!("every {}s", view.interval_s) } else { "by hand".to_string() };
+    let next = match view.due {
+        Some(due) if due > now => format!("in {}", render_span((due - now).num_seconds())),
+        Some(_) => "next tick".to_string(),
+        None => "by hand".to_string(),
+    };
     let board = match view.board {
         [0, 0, 0] => "-".to_string(),
         [todo, doing, review] => format!("{todo}/{doing}/{review}"),
     };
     let fullest = view.spent.iter().max_by(|a, b| a.share().total_cmp(&b.share()));
     vec![
-        Cell::from(one_line(view.dept.as_str(), (columns / 4).max(12))),
+        Cell::from(view.dept.as_str()),
         state,
         Cell::from(view.open.to_string()),
         Cell::from(board),

@@ -77,7 +77,12 @@ pub fn watch(app: &App<'_>, every: Duration) -> Result<Answer> {
 }
 
 fn survey(app: &App<'_>, org: &Org) -> Result<Survey> {
-    let surveyor = Surveyor { org, key: app.key().ok(), now: app.ctx.now() };
+    let surveyor = Surveyor {
+        org,
+        key: app.key().ok(),
+        now: app.ctx.now(),
+        path: app.ctx.variable("PATH").unwrap_or_default(),
+    };
     Ok(surveyor.survey(None)?)
 }
 

@@ -3,7 +3,7 @@
 use super::cycle::Run;
 use super::finish::run_record_name;
 use super::notify::{Notice, subject};
-use super::{Effects, Result, Shop};
+use super::{Effects, Refused, Result, Shop};
 use crate::domain::event::Event;
 use crate::domain::ledger::{Line, RunLine, render_line};
 use crate::domain::plan::{Finish, PLAN_SCHEMA, Plan, Planned};
@@ -62,6 +62,8 @@ pub struct RunEnd {
     pub counted_usd: f64,
     /// Why what it wrote is not committed, where that is so.
     pub not_committed: Option<String>,
+    /// What said no, where something did before an engine was asked.
+    pub refused: Option<Refused>,
 }
 
 impl Shop<'_> {

@@ -130,9 +130,14 @@ impl Shop<'_> {
                 self.run_director(&mut run, *role, *mode, message.as_deref().cloned())
             }
         };
+        let mut said_no = None;
         let (outcome, reason) = match ended {
             Ok(ending) => ending,
-            Err(RunError::Refused(refused)) => (RunOutcome::Refused, refused.to_string()),
+            Err(RunError::Refused(refused)) => {
+                let reason = refused.to_string();
+                said_no = Some(refused);
+                (RunOutcome::Refused, reason)
+            }
             // The run has an end all the same: what is left is for the next one to recover.
             Err(error) => {
                 let _ignored = self.end(&run, RunOutcome::Failed, &error.to_string(), &charter);
@@ -151,6 +156,7 @@ impl Shop<'_> {
             cost_usd,
             counted_usd,
             not_committed: None,
+            refused: said_no,
         }))
     }
 

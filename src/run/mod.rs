@@ -98,7 +98,7 @@ pub enum Effects {
 }
 
 /// Why a run can't begin or go on, before an engine is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Refused {
     Gate(String),
     NotAccepted(Standing),

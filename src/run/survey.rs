@@ -11,8 +11,10 @@ use crate::domain::id::Dept;
 use crate::domain::ledger::RunLine;
 use crate::domain::settings::Settings;
 use crate::domain::stats::is_bad;
-use crate::domain::time::{Time, render_elapsed};
-use crate::store::fault::Result;
+use crate::domain::time::{Time, parse_rfc3339, render_elapsed};
+use crate::domain::wake::Wake;
+use crate::run::service::prove::Client;
+use crate::store::fault::{Result, StoreError};
 use crate::store::key::Key;
 use crate::store::org::Org;
 
@@ -83,6 +85,10 @@ pub struct DeptView {
     pub board: [usize; 3],
     pub auto_loop: bool,
     pub interval_s: u64,
+    /// Its own list of engines, where it has one.
+    pub engine: Option<Vec<String>>,
+    /// When it is looked at next, where it runs by itself.
+    pub due: Option<Time>,
     pub spent: Vec<Spent>,
 }
 
@@ -136,6 +142,8 @@ pub struct Surveyor<'a> {
     /// Without it, nothing that waits can be told from a forgery, and none is shown.
     pub key: Option<Key>,
     pub now: Time,
+    /// Where programs are looked for.
+    pub path: &'a str,
 }
 
 impl Surveyor<'_> {
@@ -156,10 +164,12 @@ impl Surveyor<'_> {
             let command = format!("ls -ld {}", shell_word(&self.org.root.join(&name).display().to_string()));
             needs.push(organisation(format!("{name} was passed over: {why}"), command));
         }
-        let (spent, by_dept) = self.budgets(&depts, &mut needs);
+        let settings = self.org.settings();
+        let (spent, by_dept) = self.budgets(settings.as_ref(), &depts, &mut needs);
         let mut departments = Vec::new();
         for (mut view, more) in self.look_at_all(&depts) {
             needs.extend(more);
+            needs.extend(settings.as_ref().ok().and_then(|settings| self.no_engine(settings, &view)));
             view.spent = by_dept.iter().filter(|one| is_of(&one.limit, &view.dept)).cloned().collect();
             departments.push(view);
         }
@@ -170,17 +180,22 @@ impl Surveyor<'_> {
     /// Several side by side: most of the time goes into opening files.
     fn look_at_all(&self, depts: &[Dept]) -> Vec<(DeptView, Vec<Need>)> {
         let size = depts.len().div_ceil(THREADS).max(PER_THREAD);
+        let wake = self.org.wake();
+        let look =
+            |part: &[Dept]| -> Vec<_> { part.iter().filter_map(|dept| self.look(dept, &wake)).collect() };
+        if depts.len() <= size {
+            return look(depts);
+        }
         std::thread::scope(|scope| {
-            let look = |part: &[Dept]| part.iter().filter_map(|dept| self.look(dept)).collect::<Vec<_>>();
-            let workers: Vec<_> = depts.chunks(size).map(|part| scope.spawn(move || look(part))).collect();
+            let workers: Vec<_> = depts.chunks(size).map(|part| scope.spawn(|| look(part))).collect();
             // A panic in one of them is a bug, and is told as such by whoever called.
             workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
         })
     }
 
-    fn look(&self, dept: &Dept) -> Option<(DeptView, Vec<Need>)> {
+    fn look(&self, dept: &Dept, wake: &Wake) -> Option<(DeptView, Vec<Need>)> {
         match self.org.department(dept) {
-            Ok(Some(department)) => Some(department::look(self, &department)),
+            Ok(Some(department)) => Some(department::look(self, &department, wake)),
             Ok(None) => None,
             Err(error) => {
                 let command = format!("ls -ld {}", shell_word(&error.path.display().to_string()));
@@ -190,18 +205,46 @@ impl Surveyor<'_> {
         }
     }
 
+    /// Mail that waits because none of the department's programs is there, and its playbook has no rule for it.
+    fn no_engine(&self, settings: &Settings, view: &DeptView) -> Option<Need> {
+        let list = view.engine.as_ref().unwrap_or(&settings.defaults.engine);
+        let clients: Vec<Client> =
+            list.iter().filter_map(|name| Client::of(name, settings.engines.get(name)?)).collect();
+        let last = view.last.first().filter(|run| run.outcome == "refused");
+        let asked_in_vain = clients.len() == list.len() || last.is_some();
+        if view.open == 0 || !asked_in_vain || clients.is_empty() {
+            return None;
+        }
+        if clients.iter().any(|client| client.find(self.path).is_some()) {
+            return None;
+        }
+        let programs: Vec<String> = clients.iter().map(|client| format!("`{}`", client.program)).collect();
+        let (verb, all) = if programs.len() == 1 { ("is", "") } else { ("are", "all ") };
+        let what =
+            format!("no engine can take its mail: {} {verb} {all}missing on PATH", programs.join(", "));
+        let since = last.and_then(|run| parse_rfc3339(&run.at));
+        Some(Need { dept: view.dept.to_string(), since, ..organisation(what, "harness doctor".to_string()) })
+    }
+
     /// What is used of the organisation's limits, and of each department's.
-    fn budgets(&self, depts: &[Dept], needs: &mut Vec<Need>) -> (Vec<Spent>, Vec<Spent>) {
-        let read = || -> Result<(Settings, Book)> {
-            let settings = self.org.settings()?;
+    fn budgets(
+        &self,
+        settings: std::result::Result<&Settings, &StoreError>,
+        depts: &[Dept],
+        needs: &mut Vec<Need>,
+    ) -> (Vec<Spent>, Vec<Spent>) {
+        let read = |settings: &Settings| -> Result<Book> {
             let probe = limits_for(&settings.budget, &Spend::default());
             let lines = self.org.budget_lines(earliest(&probe, self.now))?;
-            Ok((settings, Book::read(&lines)))
+            Ok(Book::read(&lines))
         };
-        let (settings, book) = match read() {
+        let read = settings
+            .map_err(ToString::to_string)
+            .and_then(|settings| Ok((settings, read(settings).map_err(|error| error.to_string())?)));
+        let (settings, book) = match read {
             Ok(read) => read,
             Err(error) => {
-                needs.push(organisation(error.to_string(), "harness budget".to_string()));
+                needs.push(organisation(error, "harness budget".to_string()));
                 return Default::default();
             }
         };

@@ -1,4 +1,4 @@
-//! Aligned columns that fit the terminal: the last one is cut, never wrapped.
+//! Aligned columns that fit the terminal: the last one is cut, never wrapped, and before it those that may be.
 //!
 //! Text from outside is made visible here. A style is put around a cell after its width is known, so that colour never
 //! moves a column.
@@ -12,6 +12,8 @@ pub enum Align {
     Left,
     /// Numbers.
     Right,
+    /// Left, and cut down to so many columns where the terminal is too narrow for all: words, never ids.
+    Least(usize),
 }
 
 /// One cell: text, and how it looks where there is colour.
@@ -52,6 +54,7 @@ pub fn render_columns(headings: &[(&str, Align)], rows: &[Vec<Cell>], columns: u
             *place = (*place).max(width(&cell.text));
         }
     }
+    cut_to(&mut places, columns);
     if let Some(((last, _), others)) = places.split_last_mut() {
         let used: usize = others.iter().map(|(width, _)| width + 2).sum();
         // A terminal too narrow for the rest still shows the start of the last column.
@@ -66,6 +69,19 @@ pub fn render_columns(headings: &[(&str, Align)], rows: &[Vec<Cell>], columns: u
     text
 }
 
+/// Takes from the widest column that may be cut, until all fit or none can give any more.
+fn cut_to(places: &mut [(usize, Align)], columns: usize) {
+    let gaps = places.len().saturating_sub(1) * 2;
+    let mut over = (places.iter().map(|(width, _)| width).sum::<usize>() + gaps).saturating_sub(columns);
+    while over > 0 {
+        let room =
+            |(width, align): &&mut (usize, Align)| matches!(align, Align::Least(least) if width > least);
+        let Some((width, _)) = places.iter_mut().filter(room).max_by_key(|(width, _)| *width) else { return };
+        *width -= 1;
+        over -= 1;
+    }
+}
+
 fn render_row(cells: &[Cell], places: &[(usize, Align)]) -> String {
     let mut line = String::new();
     for (index, (cell, (place, align))) in cells.iter().zip(places).enumerate() {
@@ -77,8 +93,8 @@ fn render_row(cells: &[Cell], places: &[(usize, Align)]) -> String {
             _ => text,
         };
         match align {
-            Align::Left if last => line.push_str(&shown),
-            Align::Left => line.push_str(&format!("{shown}{gap}")),
+            Align::Left | Align::Least(_) if last => line.push_str(&shown),
+            Align::Left | Align::Least(_) => line.push_str(&format!("{shown}{gap}")),
             Align::Right => line.push_str(&format!("{gap}{shown}")),
         }
         if !last {
@@ -133,6 +149,21 @@ mod tests {
         let expected = "NAME          COUNT  END\na                 7  x\nlong name  12345678  \\u{1b}[31m\n";
         assert_eq!(plain(&text), expected);
         assert!(text.contains("\u{1b}[1m12345678\u{1b}[0m"), "{text:?}");
+    }
+
+    #[test]
+    fn words_give_way_before_the_last_column_does() {
+        let headings = [("NAME", Align::Least(6)), ("STATE", Align::Least(5)), ("USED", Align::Left)];
+        let row = |name: &str| vec![Cell::from(name), Cell::from("waits for you"), Cell::from("░░░ 100%")];
+        let rows = [row("a-department-of-many-words"), row("short")];
+        let check = |columns: usize, expected: &str| {
+            assert_eq!(plain(&render_columns(&headings, &rows, columns)), expected, "{columns}");
+        };
+        check(
+            32,
+            "NAME        STATE       USED\na-departm…  waits for…  ░░░ 100%\nshort       waits for…  ░░░ 100%\n",
+        );
+        check(10, "NAME    STATE  USED\na-dep…  wait…  ░░░ 100%\nshort   wait…  ░░░ 100%\n");
     }
 
     #[test]

@@ -92,6 +92,59 @@ fn it_fits_and_reads_at_any_width() {
     assert_eq!(approval.unwrap()["age_s"], 1_800, "{data}");
 }
 
+/// The longest names, outcomes and numbers there are: words give way, and every column stays in its place.
+#[test]
+fn it_fits_eighty_columns_whatever_a_department_is_called() {
+    let name = "a-department-with-a-name-of-very-many-words-that-goes-on";
+    let run =
+        r#"{"line":"run","schema":1,"at":"2026-11-17T00:42:01Z","run":"r-1","outcome":"max-iterations"}"#;
+    let sandbox = Sandbox::new().dept(name).dept("rd");
+    let sandbox = sandbox.file(&format!("org-{name}/.harness/runs.jsonl"), &format!("{run}\n"));
+    for args in
+        [["config", "set", name, "autoLoop", "true"], ["config", "set", name, "autoIntervalSeconds", "3600"]]
+    {
+        drop(sandbox.start(&args).finish().any_stdout());
+    }
+    let text = sandbox.start(&["status"]).finish().take_stdout();
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("DEPARTMENT")).collect();
+    assert_eq!(table.len(), 3, "{text}");
+    let columns = |line: &str| line.chars().count();
+    assert!(table.iter().all(|line| columns(line) <= 80), "{text}");
+    assert!(table[1].contains("max-") && table[1].contains("next tick"), "{text}");
+    let gauge = |line: &str| line.chars().position(|c| c == '░' || c == 'D' && line.ends_with("BUDGET"));
+    assert_eq!(gauge(table[1]), gauge(table[2]), "{text}");
+}
+
+/// An engine that is not there is said by the run, with what helps, and stands in status until it is or the mail is gone.
+#[test]
+fn mail_that_no_engine_can_take_needs_the_human() {
+    let sandbox = Sandbox::new().dept("rd").message("rd", "Note", "Odd", "Body").without_engine("claude");
+    let need =
+        |sandbox: &Sandbox| sandbox.start(&["status", "--json"]).finish().json()["data"]["needs_you"].clone();
+    assert_eq!(need(&sandbox), serde_json::json!([]), "a rule may take it");
+    let (status, _, stderr) = sandbox.start(&["run-loop", "rd"]).finish().parts();
+    assert_eq!(status, 3, "{stderr}");
+    assert!(
+        stderr.contains(
+            "hint: install one, name another in .harness/org.toml, or let the playbook alone answer"
+        ),
+        "{stderr}"
+    );
+    let missing = |found: &serde_json::Value| {
+        let rows = found.as_array().unwrap().iter().filter(|row| row["command"] == "harness doctor");
+        rows.map(|row| format!("{}: {}", row["dept"].as_str().unwrap(), row["what"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let found = need(&sandbox);
+    assert_eq!(missing(&found), ["rd: no engine can take its mail: `claude` is missing on PATH"], "{found}");
+    let hints =
+        sandbox.start(&["run-loop", "rd", "--json"]).finish().any_stderr().status(3).json()["error"]["hints"].clone();
+    assert!(hints[0].as_str().unwrap().contains("harness doctor"), "{hints}");
+    // It is there again.
+    std::os::unix::fs::symlink("/bin/true", sandbox.dir().join("bin/claude")).unwrap();
+    assert!(missing(&need(&sandbox)).is_empty());
+}
+
 #[test]
 fn a_run_under_way_shows_how_long_and_what_it_said_last() {
     let sandbox = business();

@@ -7,6 +7,8 @@ use crate::domain::stats::is_bad;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::one_line;
 use crate::domain::time::parse_rfc3339;
+use crate::domain::wake::Wake;
+use crate::domain::wake::check::due_at;
 use crate::run::stop::led_runs;
 use crate::store::charters::Standing;
 use crate::store::org::Department;
@@ -32,6 +34,8 @@ pub fn unseen(dept: &Dept) -> DeptView {
         board: [0; 3],
         auto_loop: false,
         interval_s: 0,
+        engine: None,
+        due: None,
         spent: Vec::new(),
     }
 }
@@ -43,7 +47,7 @@ struct Look<'a> {
     needs: Vec<Need>,
 }
 
-pub fn look(surveyor: &Surveyor<'_>, department: &Department) -> (DeptView, Vec<Need>) {
+pub fn look(surveyor: &Surveyor<'_>, department: &Department, wake: &Wake) -> (DeptView, Vec<Need>) {
     let view = unseen(&department.dept);
     let mut look = Look { surveyor, department, view, needs: Vec::new() };
     look.mail();
@@ -53,7 +57,7 @@ pub fn look(surveyor: &Surveyor<'_>, department: &Department) -> (DeptView, Vec<
     look.quarantine();
     look.board();
     look.runs();
-    look.config();
+    look.config(wake);
     look.commits();
     (look.view, look.needs)
 }
@@ -232,12 +236,16 @@ impl Look<'_> {
         }
     }
 
-    fn config(&mut self) {
+    fn config(&mut self, wake: &Wake) {
         let dept = self.department.dept.clone();
         match self.department.config() {
             Ok(config) => {
                 self.view.auto_loop = config.auto_loop;
                 self.view.interval_s = config.auto_interval_seconds;
+                let entry = wake.departments.get(dept.as_str());
+                let settled = entry.and_then(|entry| entry.settled.as_ref());
+                self.view.due = config.auto_loop.then(|| due_at(None, settled, &config, self.surveyor.now));
+                self.view.engine = config.engine;
             }
             Err(error) => {
                 self.need(error.to_string(), format!("harness status {dept}"));
