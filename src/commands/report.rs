@@ -6,7 +6,7 @@ use crate::domain::report::lay_out_page;
 use crate::error::{CommandError, Kind};
 use crate::run::gather::{About, gather};
 use crate::run::survey::Surveyor;
-use crate::store::pages::write_page;
+use crate::store::pages::PagePlace;
 use crate::ui::Answer;
 use crate::ui::page::render_report;
 use serde_json::json;
@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 ///   harness report
 ///   harness report --since 30d -o november.html
 ///   harness report -o - > page.html
+///   harness report --dry-run
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct ReportArgs {
@@ -31,6 +32,9 @@ pub struct ReportArgs {
     /// From then on: a span such as 30d, a date, or a time
     #[arg(long, value_name = "TIME", default_value = "14d")]
     since: String,
+    /// Say where the page would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn run(args: &ReportArgs, app: &App<'_>) -> Result<Answer> {
@@ -39,22 +43,37 @@ pub fn run(args: &ReportArgs, app: &App<'_>) -> Result<Answer> {
         return Ok(Answer::new("harness.report/1", json!({"html": page}), page));
     }
     app.require_human("report")?;
-    let path = write_page(&args.output, &page, &app.ctx.disk())?;
-    let text = format!("Wrote {}\nOpen it: file://{}\n", path.display(), url_path(&path));
-    let data = json!({"path": path, "url": format!("file://{}", url_path(&path)), "bytes": page.len()});
-    Ok(Answer::new("harness.report/1", data, text))
+    let place = PagePlace::find(&args.output, &app.ctx.disk())?;
+    let replaces = place.is_taken();
+    let path = if args.dry_run { place.path() } else { place.write(&page)? };
+    let url = format!("file://{}", url_path(&path));
+    let text = match (args.dry_run, replaces) {
+        (true, true) => format!("Would write over the page in {}\n", path.display()),
+        (true, false) => format!("Would write {}\n", path.display()),
+        (false, true) => format!("Wrote {} over the page that was there\nOpen it: {url}\n", path.display()),
+        (false, false) => format!("Wrote {}\nOpen it: {url}\n", path.display()),
+    };
+    let data = json!({
+        "path": path, "url": url, "bytes": page.len(), "replaced": replaces, "dry_run": args.dry_run,
+    });
+    Ok(Answer::new("harness.report/1", data, text).account())
 }
 
 /// Writes the page of an organisation into a file, and says where it is.
 pub fn write(app: &App<'_>, path: &Path, since: &str) -> Result<PathBuf> {
     let page = make(app, since)?;
-    Ok(write_page(path, &page, &app.ctx.disk())?)
+    Ok(PagePlace::find(path, &app.ctx.disk())?.write(&page)?)
 }
 
 fn make(app: &App<'_>, text: &str) -> Result<String> {
     let from = since(app, Some(text))?;
     let org = app.org()?;
-    let surveyor = Surveyor { org: &org, key: app.key().ok(), now: app.ctx.now() };
+    let surveyor = Surveyor {
+        org: &org,
+        key: app.key().ok(),
+        now: app.ctx.now(),
+        path: app.ctx.variable("PATH").unwrap_or_default(),
+    };
     let about = About {
         since: from,
         command: format!("harness report --since {text}"),

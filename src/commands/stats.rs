@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// Days that are shown where nobody said since when.
 const DAYS_SHOWN: usize = 14;
+/// A damaged ledger may name any year; then only days with something are shown.
+const DAYS_FILLED: i64 = 3_660;
 const BAR: usize = 16;
 
 /// Count runs, refusals, cost and tokens, day by day
@@ -282,9 +284,23 @@ fn counts(name: &str, counts: &BTreeMap<String, u64>, columns: usize) -> String 
     render_columns(&[(name, Align::Left), ("COUNT", Align::Right), ("", Align::Left)], &rows, columns)
 }
 
+/// Every day from the first to the last, also those on which nothing happened.
+fn every_day(stats: &Stats) -> Vec<(NaiveDate, Day)> {
+    let ends = stats.days.keys().next().zip(stats.days.keys().next_back());
+    match ends {
+        Some((first, last)) if (*last - *first).num_days() < DAYS_FILLED => first
+            .iter_days()
+            .take_while(|day| day <= last)
+            .map(|day| (day, stats.days.get(&day).copied().unwrap_or_default()))
+            .collect(),
+        _ => stats.days.iter().map(|(date, day)| (*date, *day)).collect(),
+    }
+}
+
 fn day_by_day(stats: &Stats, most: usize, columns: usize) -> String {
-    let hidden = stats.days.len().saturating_sub(most);
-    let days: Vec<(&NaiveDate, &Day)> = stats.days.iter().skip(hidden).collect();
+    let all = every_day(stats);
+    let hidden = all.len().saturating_sub(most);
+    let days = &all[hidden..];
     let top_runs = days.iter().map(|(_, day)| day.runs).max().unwrap_or(0).max(1);
     let top_usd = days.iter().map(|(_, day)| day.usd).fold(0.0, f64::max);
     let rows: Vec<Vec<Cell>> = days

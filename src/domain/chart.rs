@@ -71,12 +71,38 @@ const LEFT: f64 = 44.0;
 const RIGHT: f64 = 6.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 22.0;
-/// More labels than this run into each other.
+/// More labels than this run into each other; with the month in them, half as many.
 const LABELS: usize = 15;
+/// As many days as have labels without their month.
+const MONTH: usize = 31;
 
 /// Two digits after the point are enough for a place, and keep pages small.
 pub(super) fn place(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
+}
+
+/// How wide a name is at most, in the fonts that browsers show it in. An `m` is half as wide again as most.
+pub(super) fn room(name: &str) -> f64 {
+    let wide = |c: char| {
+        let columns = super::text::width(c.encode_utf8(&mut [0; 4])) as f64;
+        match c {
+            'm' | 'w' | 'M' | 'W' | '…' => 11.0,
+            c if c.is_uppercase() => 8.2,
+            _ => 7.0 * columns.max(1.0),
+        }
+    };
+    name.chars().map(wide).sum()
+}
+
+/// The name, cut with a mark where it takes more room than that.
+pub(super) fn fit_name(name: &str, most: f64) -> String {
+    let mut chars = name.chars().count();
+    let mut cut = name.to_string();
+    while room(&cut) > most && chars > 1 {
+        chars -= 1;
+        cut = super::text::one_line(name, chars);
+    }
+    cut
 }
 
 /// The smallest round number that is at least this: 1, 2 or 5 and zeros.
@@ -121,10 +147,13 @@ pub fn lay_out_columns(of: &ColumnsOf<'_>) -> Columns {
             });
             base += value;
         }
-        let every = of.days.len().div_ceil(LABELS).max(1);
+        let labels = if of.days.len() <= MONTH { LABELS } else { LABELS / 2 };
+        let every = of.days.len().div_ceil(labels).max(1);
         if index % every == 0 {
-            let text =
-                day.get(8..).filter(|_| of.days.len() <= 31).unwrap_or_else(|| day.get(5..).unwrap_or(day));
+            let text = day
+                .get(8..)
+                .filter(|_| of.days.len() <= MONTH)
+                .unwrap_or_else(|| day.get(5..).unwrap_or(day));
             chart.days.push(Label {
                 x: place(x + (slot - gap) / 2.0),
                 y: HEIGHT - 6.0,
@@ -165,7 +194,8 @@ pub struct BarOf {
 }
 
 const BARS_WIDTH: f64 = 360.0;
-const NAME: f64 = 118.0;
+/// The least and the most room that names get.
+const NAME: (f64, f64) = (64.0, 180.0);
 const END: f64 = 44.0;
 const ROW: f64 = 22.0;
 const THICK: f64 = 13.0;
@@ -174,12 +204,13 @@ const THICK: f64 = 13.0;
 pub fn lay_out_bars(rows: &[BarOf], number: Written<'_>) -> Bars {
     let total = |row: &BarOf| row.pieces.iter().fold(0.0, |sum, (_, _, value)| sum + value);
     let longest = rows.iter().map(total).fold(0.0, f64::max);
-    let scale = if longest > 0.0 { (BARS_WIDTH - NAME - END) / longest } else { 0.0 };
+    let names = rows.iter().map(|row| room(&row.name) + 8.0).fold(NAME.0, f64::max).min(NAME.1);
+    let scale = if longest > 0.0 { (BARS_WIDTH - names - END) / longest } else { 0.0 };
     let mut bars =
-        Bars { width: BARS_WIDTH, height: ROW * rows.len() as f64, name_x: NAME - 8.0, bars: Vec::new() };
+        Bars { width: BARS_WIDTH, height: ROW * rows.len() as f64, name_x: names - 8.0, bars: Vec::new() };
     for (index, row) in rows.iter().enumerate() {
         let y = ROW * index as f64;
-        let (mut x, mut marks) = (NAME, Vec::new());
+        let (mut x, mut marks) = (names, Vec::new());
         for (class, name, value) in row.pieces.iter().filter(|(_, _, value)| *value > 0.0) {
             // What is there is seen, however small.
             let w = (value * scale).max(1.5);
@@ -195,7 +226,8 @@ pub fn lay_out_bars(rows: &[BarOf], number: Written<'_>) -> Bars {
             x += w;
         }
         let end = Label { x: place(x + 6.0), y: place(y + 14.5), text: number(total(row)) };
-        bars.bars.push(Bar { name: row.name.clone(), y: place(y + 14.5), marks, end });
+        let name = fit_name(&row.name, names - 8.0);
+        bars.bars.push(Bar { name, y: place(y + 14.5), marks, end });
     }
     bars
 }
@@ -239,6 +271,19 @@ mod tests {
             .cap
         };
         assert!(at(5.0).is_some() && at(100.0).is_none());
+    }
+
+    #[test]
+    fn names_get_the_room_they_need_and_are_cut_beyond() {
+        let row = |name: &str| BarOf { name: name.into(), pieces: vec![("s0".into(), "count".into(), 3.0)] };
+        let chart = lay_out_bars(&[row("NEXT_WORKER_CEO_MODE"), row("DONE")], &number);
+        assert_eq!(chart.bars[0].name, "NEXT_WORKER_CEO_MODE");
+        assert!(chart.name_x >= room("NEXT_WORKER_CEO_MODE"), "{}", chart.name_x);
+        let chart = lay_out_bars(&[row(&"a-name-".repeat(9))], &number);
+        let bar = &chart.bars[0];
+        assert!(bar.name.ends_with('…') && room(&bar.name) <= chart.name_x, "{}", bar.name);
+        assert!(bar.marks[0].x > chart.name_x && bar.marks[0].w > 60.0);
+        assert!(bar.marks[0].title.starts_with(&"a-name-".repeat(9)), "the whole name is still told");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Who wrote to whom: names on a circle, an arrow for each pair, as thick as there are messages.
 
-use super::{Label, place};
+use super::{Label, fit_name, place};
 use serde::Serialize;
 
 /// So many messages from one to another.
@@ -29,6 +29,8 @@ pub struct Node {
     pub r: f64,
     pub class: String,
     pub label: Label,
+    /// The same above or beneath the node, for a screen that has no room beside it.
+    pub over: Label,
     /// `start`, `middle` or `end`: to which side of its place the name stands.
     pub anchor: &'static str,
     pub title: String,
@@ -47,6 +49,9 @@ const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 330.0;
 const RADIUS: (f64, f64) = (200.0, 118.0);
 const NODE: f64 = 9.0;
+/// Room for a name beside its node, and over it where letters are nearly twice as large.
+const BESIDE: f64 = 100.0;
+const OVER: f64 = 110.0;
 
 /// Lays names out on a circle, each with its class, and draws the edges between them.
 pub fn lay_out_flow(names: &[(String, String)], edges: &[Edge]) -> Flow {
@@ -83,7 +88,12 @@ pub fn lay_out_flow(names: &[(String, String)], edges: &[Edge]) -> Flow {
             y: place(*y),
             r: NODE,
             class: class.clone(),
-            label: Label { x: place(x + dx), y: place(y + dy), text: name.clone() },
+            label: Label { x: place(x + dx), y: place(y + dy), text: fit_name(name, BESIDE) },
+            over: Label {
+                x: place(*x),
+                y: place(if *y < HEIGHT / 2.0 { y - 18.0 } else { y + 32.0 }),
+                text: fit_name(name, OVER),
+            },
             anchor,
             title: format!("{name}: {sent} sent, {got} received"),
         });

@@ -1,6 +1,6 @@
 //! Lines of time: a lane for each name, and on it what happened when.
 
-use super::{Label, Mark, place};
+use super::{Label, Mark, fit_name, place, room};
 use serde::Serialize;
 
 /// Something from one moment to another, in seconds from the strip's start.
@@ -37,7 +37,9 @@ pub struct Strip {
 }
 
 const WIDTH: f64 = 960.0;
-const LEFT: f64 = 110.0;
+/// The least and the most room that names get. On a narrow screen they are drawn larger by `LARGER`.
+const LEFT: (f64, f64) = (80.0, 240.0);
+const LARGER: f64 = 1.35;
 const RIGHT: f64 = 16.0;
 const ROW: f64 = 26.0;
 const THICK: f64 = 16.0;
@@ -47,8 +49,9 @@ const NARROW: f64 = 2.5;
 
 /// Lays lanes out over `seconds`; `ticks` are places in seconds with their words.
 pub fn lay_out_strip(lanes: &[Lane], seconds: f64, ticks: &[(f64, String)]) -> Strip {
-    let scale = (WIDTH - LEFT - RIGHT) / seconds.max(1.0);
-    let x = |at: f64| LEFT + at.clamp(0.0, seconds) * scale;
+    let names = lanes.iter().map(|lane| room(&lane.name) * LARGER + 10.0).fold(LEFT.0, f64::max).min(LEFT.1);
+    let scale = (WIDTH - names - RIGHT) / seconds.max(1.0);
+    let x = |at: f64| names + at.clamp(0.0, seconds) * scale;
     let foot = ROW * lanes.len() as f64;
     let mut strip = Strip { width: WIDTH, height: foot + FOOT, foot, ..Strip::default() };
     for (index, lane) in lanes.iter().enumerate() {
@@ -62,7 +65,8 @@ pub fn lay_out_strip(lanes: &[Lane], seconds: f64, ticks: &[(f64, String)]) -> S
             class: span.class.clone(),
             title: span.title.clone(),
         });
-        let name = Label { x: LEFT - 10.0, y: place(y + ROW / 2.0 + 4.0), text: lane.name.clone() };
+        let text = fit_name(&lane.name, (names - 10.0) / LARGER);
+        let name = Label { x: place(names - 10.0), y: place(y + ROW / 2.0 + 4.0), text };
         strip.rows.push(Row { name, marks: marks.collect() });
     }
     strip.hours = ticks
@@ -89,6 +93,6 @@ mod tests {
         let strip = lay_out_strip(&[lane], 100.0, &[(0.0, "00".into())]);
         let marks = &strip.rows[0].marks;
         assert_eq!(marks.len(), 2);
-        assert!(marks.iter().all(|mark| mark.x >= LEFT && mark.w >= NARROW && mark.x + mark.w <= WIDTH));
+        assert!(marks.iter().all(|mark| mark.x >= LEFT.0 && mark.w >= NARROW && mark.x + mark.w <= WIDTH));
     }
 }

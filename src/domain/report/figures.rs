@@ -23,10 +23,14 @@ fn whole(value: f64) -> String {
     format!("{value:.0}")
 }
 
-/// Every day of the time asked for, without gaps; the latest of them where there are too many.
+/// Every day of the time asked for, also those on which nothing happened. Where they are too many, from the first on
+/// which something did, and the latest of them.
 fn days(facts: &Facts, total: &Stats) -> Vec<NaiveDate> {
-    let last = facts.now.date_naive();
-    let first = total.days.keys().next().copied().unwrap_or(last).max(facts.since.date_naive());
+    let (last, asked) = (facts.now.date_naive(), facts.since.date_naive());
+    let first = match usize::try_from((last - asked).num_days()) {
+        Ok(days) if days < DAYS_MAX => asked,
+        _ => total.days.keys().next().copied().unwrap_or(last).max(asked),
+    };
     let mut days: Vec<NaiveDate> =
         std::iter::successors(Some(last), |day| day.checked_sub_days(Days::new(1)))
             .take_while(|day| *day >= first)

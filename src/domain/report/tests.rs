@@ -68,10 +68,11 @@ fn a_mark_for_each_department_and_day_that_spent() {
         dept("rd", &[("2026-11-16", 0.5)]),
     ]));
     let chart = page.spend.columns.unwrap();
-    assert_eq!((chart.marks.len(), chart.days.len()), (3, 3));
+    // Days without anything are there too.
+    assert_eq!((chart.marks.len(), chart.days.len()), (3, 4));
     assert!(chart.cap.is_some());
     assert_eq!(page.spend.table.rows.len(), 3);
-    assert_eq!(page.spend.summary, "$1.25 over 3 days of UTC. The most was $1.00 on 2026-11-16.");
+    assert_eq!(page.spend.summary, "$1.25 over 4 days of UTC. The most was $1.00 on 2026-11-16.");
 }
 
 #[test]

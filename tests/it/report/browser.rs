@@ -38,6 +38,13 @@ fn a_request_would_be_seen() {
     assert!(browser.requests().iter().any(|url| url == "http://127.0.0.1:9/x.png"));
 }
 
+/// The words of charts that don't lie wholly in their picture, or on the page where the picture lets them out.
+const CUT: &str = "[...document.querySelectorAll('svg text')].filter(it => { const box = it.getBoundingClientRect(); \
+    if (box.width === 0) return false; const svg = it.closest('svg'); const frame = svg.getBoundingClientRect(); \
+    const free = getComputedStyle(svg).overflow === 'visible'; \
+    return free ? box.left < 0 || box.right > innerWidth : box.left < frame.left - 0.5 || box.right > frame.right + 0.5; \
+    }).map(it => it.textContent)";
+
 fn picture(browser: &Browser, name: &str) {
     let Some(folder) = std::env::var_os("HARNESS_PICTURES").map(PathBuf::from) else { return };
     let height = browser.eval("document.documentElement.scrollHeight");
@@ -58,6 +65,10 @@ fn it_loads_without_a_complaint_at_the_width_of_a_phone_and_of_a_desk() {
             // The page itself never scrolls sideways; what is wider scrolls in its own box.
             let wide = browser.eval("document.documentElement.scrollWidth");
             assert!(wide.as_u64().unwrap() <= u64::from(width), "{width}: {wide}");
+            assert_eq!(browser.eval(CUT), serde_json::json!([]), "{width}: words that are cut off");
+            // Nobody has to scroll for what deals with a need.
+            let seen = "[...document.querySelectorAll('#needs code')].every(it => { const box = it.getBoundingClientRect(); return box.width > 0 && box.right <= innerWidth; })";
+            assert_eq!(browser.eval(seen), true, "{width}");
             picture(browser, &format!("report-{width}"));
         }
         let dark = serde_json::json!({"features": [{"name": "prefers-color-scheme", "value": "dark"}]});
