@@ -61,7 +61,10 @@ pub fn export(args: &ExportArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let department = app.department(&org, &args.dept)?;
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}-template", args.dept)));
-    let (files, masked) = scrub(department.template_files()?);
+    let settings = org.settings()?;
+    let names = settings.engines.values().flat_map(|engine| &engine.env);
+    let secrets: Vec<String> = names.filter_map(|name| app.ctx.variable(name).map(str::to_string)).collect();
+    let (files, masked) = scrub(department.template_files()?, &secrets);
     let manifest = Manifest {
         schema: TEMPLATE_SCHEMA,
         department: args.dept.clone(),
@@ -78,12 +81,16 @@ pub fn export(args: &ExportArgs, app: &App<'_>) -> Result<Answer> {
     let warnings = masked.iter().map(|name| format!("{name}: what looks like a secret was masked")).collect();
     let names: Vec<&String> = files.iter().map(|(name, _)| name).collect();
     let data = json!({"dept": args.dept, "folder": folder, "files": names, "masked": masked, "dry_run": args.dry_run});
-    Ok(Answer::new("harness.export/1", data, text).warnings(warnings))
+    let answer = Answer::new("harness.export/1", data, text).warnings(warnings);
+    if args.dry_run {
+        return Ok(answer);
+    }
+    Ok(answer.undo(format!("remove the folder {}", folder.display())).account())
 }
 
-/// The files with secrets masked, and the names of those that had any.
-fn scrub(files: Vec<TemplateFile>) -> (Vec<TemplateFile>, Vec<String>) {
-    let redactor = Redactor::new(&[]);
+/// The files without what looks like a secret or is one that an engine is given, and the names of those that had any.
+fn scrub(files: Vec<TemplateFile>, secrets: &[String]) -> (Vec<TemplateFile>, Vec<String>) {
+    let redactor = Redactor::new(secrets);
     let mut masked = Vec::new();
     let clean = files.into_iter().map(|(name, text)| {
         let clean = redactor.mask(&text).into_owned();
@@ -112,11 +119,15 @@ pub fn import(args: &ImportArgs, app: &App<'_>) -> Result<Answer> {
     if !collisions.is_empty() {
         return Err(collide(&dept, &collisions));
     }
-    let new = met.iter().filter(|(_, meets)| *meets == Meets::Nothing).count();
     if !args.dry_run {
         write(app, &org, &dept, &files)?;
     }
-    Ok(report(args, &dept, &met, new))
+    // What was a department before is never to be removed with what came in.
+    let undo = match found {
+        Some(_) => format!("To undo: remove the files listed above from org-{dept}, and nothing else"),
+        None => format!("To undo: remove the folder org-{dept}"),
+    };
+    Ok(report(args, &dept, &met, &undo))
 }
 
 fn meetings<'a>(found: Option<&Department>, files: &'a [TemplateFile]) -> Result<Vec<(&'a str, Meets)>> {
@@ -132,8 +143,8 @@ fn collide(dept: &Dept, names: &[&str]) -> CommandError {
     let what = format!("org-{dept} has other texts in {}; nothing was written", names.join(", "));
     CommandError::failed(what)
         .code("collision")
-        .hint("give it another name: `--as DEPT`")
-        .hint(format!("or look at both, and move aside what should go: `ls org-{dept}`"))
+        .hint(format!("import it under another name, and {dept} stays as it is: `--as DEPT`"))
+        .hint("`--dry-run` shows what would be written")
 }
 
 fn write(app: &App<'_>, org: &Org, dept: &Dept, files: &[TemplateFile]) -> Result<()> {
@@ -160,7 +171,8 @@ fn renamed((name, text): TemplateFile, old: &str, new: &str) -> TemplateFile {
     (name, lines.join("\n") + "\n")
 }
 
-fn report(args: &ImportArgs, dept: &Dept, met: &[(&str, Meets)], new: usize) -> Answer {
+fn report(args: &ImportArgs, dept: &Dept, met: &[(&str, Meets)], undo: &str) -> Answer {
+    let new = met.iter().filter(|(_, meets)| *meets == Meets::Nothing).count();
     let verb = if args.dry_run { "would make" } else { "made" };
     let mut text = format!(
         "{verb} org-{dept} from {}: {new} files new, {} there already\n",
@@ -170,9 +182,8 @@ fn report(args: &ImportArgs, dept: &Dept, met: &[(&str, Meets)], new: usize) -> 
     met.iter()
         .filter(|(_, meets)| *meets == Meets::Nothing)
         .for_each(|(name, _)| text.push_str(&format!("  {name}\n")));
-    if !args.dry_run {
-        text.push_str(&format!("Look at it and accept it: harness charter accept {dept}\n"));
-        text.push_str(&format!("To undo: remove the folder org-{dept}\n"));
+    if !args.dry_run && new > 0 {
+        text.push_str(&format!("Look at it and accept it: harness charter accept {dept}\n{undo}\n"));
     }
     let names: Vec<&str> = met.iter().map(|(name, _)| *name).collect();
     Answer::new(
@@ -180,4 +191,5 @@ fn report(args: &ImportArgs, dept: &Dept, met: &[(&str, Meets)], new: usize) -> 
         json!({"dept": dept, "files": names, "new": new, "dry_run": args.dry_run}),
         text,
     )
+    .account()
 }

@@ -61,11 +61,32 @@ fn collisions_are_shown_and_nothing_is_written() {
     let run = sandbox.run(["import", &folder]).status(1).stderr(
         "
         error: org-rd has other texts in charter.toml; nothing was written
-        hint: give it another name: `--as DEPT`
-        hint: or look at both, and move aside what should go: `ls org-rd`
+        hint: import it under another name, and rd stays as it is: `--as DEPT`
+        hint: `--dry-run` shows what would be written
         ",
     );
     assert!(run.everything() == before);
+}
+
+/// A department that is at work must never be removed with what came in.
+#[test]
+fn what_is_missing_in_a_live_department_comes_back_and_nobody_is_told_to_remove_it() {
+    let sandbox = Sandbox::new().organisation();
+    let folder = sandbox.dir().join("tpl").display().to_string();
+    let run = sandbox.run(["export", "rd", "-o", &folder]).any_stdout();
+    let run = run.then().without_file("org-rd/notes.md").run(["import", &folder]).stdout(
+        "
+        made org-rd from [DIR]/tpl: 1 files new, [..] there already
+          notes.md
+        Look at it and accept it: harness charter accept rd
+        To undo: remove the files listed above from org-rd, and nothing else
+        ",
+    );
+    run.then().run(["import", &folder]).stdout(
+        "
+        made org-rd from [DIR]/tpl: 0 files new, [..] there already
+        ",
+    );
 }
 
 #[test]
