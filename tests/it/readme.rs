@@ -3,7 +3,7 @@
 //! Blocks whose info string begins with `console` run from top to bottom in one `sh` with the built `harness` on its
 //! PATH, so that folders and variables carry over. In a block, `$ ` begins a command and `> ` goes on with it; the
 //! lines up to the next command are what a terminal would show, stdout and stderr together, with `[..]` for any text
-//! within a line and a line `...` for any lines. Every command ends with 0; in a block `console status=N` the last one
+//! within a line and a line `...` for any lines. A block in a list is indented as a whole. Every command ends with 0; in a block `console status=N` the last one
 //! ends with N. `console norun` is only shown. The root is what a reader's is: the home, with no variable set.
 
 use crate::pattern::compare_with_gaps;
@@ -22,8 +22,11 @@ struct Step {
 fn parse(text: &str) -> Result<Vec<Step>, String> {
     let (mut steps, mut lines) = (Vec::new(), text.lines().enumerate());
     while let Some((at, line)) = lines.next() {
-        let Some(info) = line.strip_prefix("```") else { continue };
-        let block: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| *line != "```").collect();
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let Some(info) = line.trim_start().strip_prefix("```") else { continue };
+        let inside = lines.by_ref().take_while(|(_, line)| line.trim_start() != "```");
+        let block: Vec<(usize, &str)> =
+            inside.map(|(at, line)| (at, line.strip_prefix(indent).unwrap_or(line))).collect();
         match info.split_whitespace().collect::<Vec<_>>()[..] {
             ["console"] => steps.extend(parse_block(&block, 0)?),
             ["console", "norun"] => {}
@@ -129,6 +132,12 @@ mod tests {
         check("console status=3\n$ true\n$ (exit 3)", &[]);
         check("console\n$ command -v harness\n[DIR]/bin/harness", &[]);
         check("console\n$ pwd; echo ${HARNESS_ROOT-none}\n[HOME]\nnone", &[]);
+    }
+
+    #[test]
+    fn a_block_in_a_list_runs_too() {
+        let faults = run(&parse("1. First:\n\n   ```console\n   $ echo a\n   b\n   ```\n").unwrap());
+        assert!(faults.len() == 1 && faults[0].contains("README.md:4"), "{faults:?}");
     }
 
     #[test]
