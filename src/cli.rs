@@ -96,7 +96,9 @@ Options:
 /// A department is a folder `org-<dept>`; the organisation is all of them under one root. Without a command: status.
 #[derive(Debug, Parser)]
 #[command(name = "harness", version, help_template = HELP, disable_help_subcommand = true)]
-#[command(after_help = "`harness COMMAND --help` says what a command does, with examples.")]
+#[command(
+    after_help = "`harness help COMMAND` or `harness COMMAND --help` says what a command does, with examples."
+)]
 struct Cli {
     #[command(flatten)]
     everywhere: Everywhere,
@@ -117,7 +119,7 @@ struct Everywhere {
     /// Use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
-    /// Say only what was asked for
+    /// Print what was asked for and what went wrong, no notices and no account of a change
     #[arg(long, short, global = true)]
     quiet: bool,
 }
@@ -172,10 +174,22 @@ fn version() -> String {
 }
 
 fn parse_and_run(arguments: Vec<OsString>, plain: Ui) -> u8 {
+    let arguments = spell_help(arguments);
     match parse(&arguments) {
         Ok(cli) => run_cli(&cli, plain.format),
         Err(error) => refuse_arguments(&error, &plain),
     }
+}
+
+/// `harness help [COMMAND...]` is `harness [COMMAND...] --help`.
+fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if find_verb(&arguments) == Some("help")
+        && let Some(at) = arguments.iter().skip(1).position(|word| word == "help")
+    {
+        arguments.remove(at + 1);
+        arguments.push("--help".into());
+    }
+    arguments
 }
 
 fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {

@@ -14,7 +14,15 @@ use crate::ui::{Answer, bold};
 use serde_json::{Value, json};
 
 /// List a department's agents, add or retire one
+///
+/// An agent is who a task can be given to: a person, an engine, or a pipeline of org.toml.
+///
+/// Examples:
+///   harness agent list rd
+///   harness agent add rd ann --role 'User Researcher' --purpose 'Asks users and writes down what they say.'
+///   harness agent retire rd ann --why 'moved to support'
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct AgentArgs {
     #[command(subcommand)]
     verb: Verb,

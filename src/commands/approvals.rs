@@ -227,7 +227,8 @@ fn decide(app: &App<'_>, id: &str, status: RequestStatus, why: &str) -> Result<A
     let what = resolve(app, &org, KIND, &one, status, why)?;
     let data =
         json!({"id": one.request.id, "dept": one.department.dept, "status": status.name(), "what": what});
-    Ok(Answer::new("harness.approval/1", data, format!("{}: {what}\n", one.request.id)))
+    let undo = "there is no way back: your word is signed; `harness undo RUN` takes back what a run changed";
+    Ok(Answer::new("harness.approval/1", data, format!("{}: {what}\n", one.request.id)).undo(undo))
 }
 
 /// For the live view: exactly what would happen, and doing it.

@@ -55,6 +55,12 @@ pub struct PruneArgs {
     dry_run: bool,
 }
 
+/// Nothing of what was put away has to be brought back.
+fn kept(answer: Answer, dry_run: bool) -> Answer {
+    let undo = "nothing is lost: every command finds it where it is now";
+    if dry_run { answer } else { answer.undo(undo).account() }
+}
+
 fn departments(app: &App<'_>, org: &Org, named: &[String]) -> Result<Vec<Department>> {
     if !named.is_empty() {
         return named.iter().map(|name| app.department(org, name)).collect();
@@ -92,7 +98,8 @@ pub fn archive(args: &ArchiveArgs, app: &App<'_>) -> Result<Answer> {
     let verb = if args.dry_run { "Would move" } else { "Moved" };
     let table = render_table(&["DEPARTMENT", "SENT", "CLOSED"], &rows, app.ui.width());
     let data = json!({"dry_run": args.dry_run, "departments": data});
-    Ok(Answer::new("harness.archive/1", data, format!("{verb} to the archive:\n{table}")).warnings(warnings))
+    let answer = Answer::new("harness.archive/1", data, format!("{verb} to the archive:\n{table}"));
+    Ok(kept(answer.warnings(warnings), args.dry_run))
 }
 
 pub fn prune(args: &PruneArgs, app: &App<'_>) -> Result<Answer> {
@@ -128,7 +135,7 @@ pub fn prune(args: &PruneArgs, app: &App<'_>) -> Result<Answer> {
     let table = render_table(&["DEPARTMENT", "RECORDS", "PACKS"], &rows, app.ui.width());
     let data: Value = json!({"dry_run": args.dry_run, "departments": data});
     let text = format!("{verb} records older than {}:\n{table}", args.older_than);
-    Ok(Answer::new("harness.prune/1", data, text).warnings(warnings))
+    Ok(kept(Answer::new("harness.prune/1", data, text).warnings(warnings), args.dry_run))
 }
 
 /// Commits exactly what was put away, under the department's lock. Git runs only in accepted departments.

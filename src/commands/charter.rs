@@ -18,7 +18,17 @@ use crate::ui::Answer;
 use serde_json::{Map, Value, json};
 
 /// Show, check, test or accept a department's charter
+///
+/// The charter says what a department may do; the tool checks every action against it. An edit counts once you have
+/// accepted it.
+///
+/// Examples:
+///   harness charter show business
+///   harness charter check business
+///   harness charter test business --since 7d
+///   harness charter accept business
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct CharterArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -306,7 +316,8 @@ fn accept(args: &AcceptArgs, app: &App<'_>) -> Result<Answer> {
     app.audit(&org, "charter accept", &format!("{dept}: {}", changed.join(", ")))?;
     org.accept(&department, &seen, app.ctx.now())?;
     let text = format!("{difference}Accepted for {dept}: {}\n", changed.join(", "));
-    Ok(Answer::new("harness.charter-accept/1", data, text).warnings(warnings))
+    let undo = format!("put the files back as they were, and `harness charter accept {dept}`");
+    Ok(Answer::new("harness.charter-accept/1", data, text).warnings(warnings).undo(undo))
 }
 
 /// What to tell a human who accepts a department of whose mail some claims to be theirs.

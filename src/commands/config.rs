@@ -29,8 +29,19 @@ pub struct ConfigArgs {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Show all keys that are set, or the value of one
+    ///
+    /// Examples:
+    ///   harness config get business
+    ///   harness config get business autoLoop
+    #[command(verbatim_doc_comment)]
     Get(GetArgs),
     /// Change one key
+    ///
+    /// Examples:
+    ///   harness config set business autoLoop true
+    ///   harness config set business activeHours 'mon-fri 08:00-18:00'
+    ///   harness config set business activeHours default
+    #[command(verbatim_doc_comment)]
     Set(SetArgs),
 }
 
@@ -112,7 +123,7 @@ fn set(args: &SetArgs, app: &App<'_>) -> Result<Answer> {
     department.write_config(&after)?;
     org.remember_config(&department.dept, &after, app.ctx.now())?;
     let text = format!("{dept}: {key} is {new}. To undo: harness config set {dept} {key} {}\n", quoted(&old));
-    Ok(Answer::new("harness.config/1", data, text))
+    Ok(Answer::new("harness.config/1", data, text).account())
 }
 
 fn unknown(fault: &str) -> CommandError {

@@ -23,7 +23,17 @@ use crate::ui::{Answer, bold};
 use serde_json::{Value, json};
 
 /// Give a directive, follow it, pause or end it
+///
+/// A directive arrives at business, and everything that comes of it carries its id. While it is paused or cancelled, its
+/// work is held.
+///
+/// Examples:
+///   harness directive add --title 'Weekly digest' --body 'Mail users a digest every Monday.'
+///   harness directive list
+///   harness directive show 7f3k2q
+///   harness directive pause 7f3k2q --why 'after the holidays'
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct DirectiveArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -34,9 +44,39 @@ enum Verb {
     Add(AddArgs),
     List(ListArgs),
     Show(ShowArgs),
+    /// Hold a directive, with a reason
+    ///
+    /// Its work is held: no engine is asked about its mail, its jobs stay queued, and nobody may send, spend or create for
+    /// it. `harness directive resume` opens it again.
+    ///
+    /// Examples:
+    ///   harness directive pause 7f3k2q --why 'waits for the audit'
+    #[command(verbatim_doc_comment)]
     Pause(MoveArgs),
+    /// Open a directive again, with a reason
+    ///
+    /// Whatever it was: paused, completed or cancelled. What was held goes on.
+    ///
+    /// Examples:
+    ///   harness directive resume 7f3k2q --why 'the audit is through'
+    #[command(verbatim_doc_comment)]
     Resume(MoveArgs),
+    /// Say that a directive is carried out, with a reason
+    ///
+    /// It leaves the list of open ones. `harness directive resume` opens it again.
+    ///
+    /// Examples:
+    ///   harness directive complete 7f3k2q --why 'it is out'
+    #[command(verbatim_doc_comment)]
     Complete(MoveArgs),
+    /// Give a directive up, with a reason
+    ///
+    /// Its work is held: no engine is asked about its mail, its jobs stay queued, and nobody may send, spend or create for
+    /// it. `harness directive resume` opens it again.
+    ///
+    /// Examples:
+    ///   harness directive cancel 7f3k2q --why 'nobody wants it'
+    #[command(verbatim_doc_comment)]
     Cancel(MoveArgs),
 }
 
@@ -96,18 +136,7 @@ struct ShowArgs {
     id: String,
 }
 
-/// Move a directive, with a reason
-///
-/// While it is paused or cancelled its work is held: no engine is asked about its mail, its jobs stay queued, and nobody
-/// may send, spend or create for it. `resume` opens it again, whatever it was.
-///
-/// Examples:
-///   harness directive pause 7f3k2q --why 'waits for the audit'
-///   harness directive resume 7f3k2q --why 'the audit is through'
-///   harness directive complete 7f3k2q --why 'it is out'
-///   harness directive cancel 7f3k2q --why 'nobody wants it'
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 struct MoveArgs {
     /// Its id, or the end of it
     id: String,
@@ -167,7 +196,8 @@ fn add(args: &AddArgs, app: &App<'_>) -> Result<Answer> {
     }
     give(app, &new)?;
     let data = json!({"id": new.id, "message": new.message});
-    Ok(Answer::new("harness.directive_add/1", data, format!("{}\n", new.id)))
+    let undo = format!("harness directive cancel {} --why TEXT", new.id);
+    Ok(Answer::new("harness.directive_add/1", data, format!("{}\n", new.id)).undo(undo))
 }
 
 /// Files a directive and lets it arrive at business.
@@ -295,7 +325,7 @@ fn set(args: &MoveArgs, app: &App<'_>, status: DirectiveStatus) -> Result<Answer
     };
     let held = if status.holds() { " Its work is held." } else { "" };
     let text = format!("{id} is {status}; it was {before}.{held} To undo: {undo}\n");
-    Ok(Answer::new("harness.directive_move/1", data, text))
+    Ok(Answer::new("harness.directive_move/1", data, text).account())
 }
 
 /// Moves a directive, in the human's name.

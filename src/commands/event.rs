@@ -32,7 +32,12 @@ pub struct EventArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Emit an event; prints the ids of the messages it becomes, a line each
+    /// Emit an event, and print the ids of the messages it becomes, a line each
+    ///
+    /// Examples:
+    ///   harness event emit deploy-finished --to technology
+    ///   git log -1 | harness event emit commit --to technology --body -
+    #[command(verbatim_doc_comment)]
     Emit(EmitArgs),
 }
 
@@ -97,7 +102,11 @@ pub fn run(args: &EventArgs, app: &App<'_>) -> Result<Answer> {
         refused.push(json!({"dept": department.dept, "why": error.cause.to_string()}));
     }
     data["not_delivered"] = Value::from(refused);
-    Ok(Answer::new("harness.event/1", data, text).warnings(warnings).exit(exit))
+    let answer = Answer::new("harness.event/1", data, text).warnings(warnings).exit(exit);
+    if args.dry_run {
+        return Ok(answer);
+    }
+    Ok(answer.undo("harness message mark ID --status archived --why TEXT"))
 }
 
 fn deliver(

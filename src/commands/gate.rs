@@ -7,7 +7,16 @@ use crate::ui::Answer;
 use serde_json::json;
 
 /// Show, check, close or open the safety gate
+///
+/// Where the gate is closed, no engine is asked and nothing is carried out. What runs is not ended by it: `harness
+/// stop-all` does both.
+///
+/// Examples:
+///   harness gate show
+///   harness gate disable --why 'closed over the holidays'
+///   harness gate enable
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct GateArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -139,5 +148,5 @@ fn set(app: &App<'_>, order: &Order<'_>) -> Result<Answer> {
         app.audit(&org, "gate", &format!("{verb}: {why}"))?;
     }
     let text = format!("{}To undo: {}\n", text_of(&gate), order.undo);
-    Ok(Answer::new("harness.gate/1", json_of(&gate), text))
+    Ok(Answer::new("harness.gate/1", json_of(&gate), text).account())
 }

@@ -174,5 +174,6 @@ fn report(app: &App<'_>, org: &Org, made: &[(LaidOut, Accepted)], gate: &Gate) -
         .map(|(laid_out, _)| json!({"dept": laid_out.department.dept, "files_written": laid_out.written}))
         .collect();
     let data = json!({"root": org.root.path(), "departments": departments, "gate": gate});
-    Answer::new("harness.init/1", data, text)
+    let undo = "remove the folders of the departments that are listed, before anything is in them";
+    Answer::new("harness.init/1", data, text).undo(undo).account()
 }

@@ -192,7 +192,8 @@ fn add(args: &AddArgs, app: &App<'_>) -> Result<Answer> {
     app.audit(&org, "memory add", &what)?;
     department.append_memory(&entry)?;
     let data = json!({"id": entry.key, "dept": department.dept});
-    Ok(Answer::new("harness.memory_add/1", data, format!("{}\n", entry.key)))
+    let undo = format!("take {} out of org-{}/memory/{}.md", entry.key, department.dept, entry.day);
+    Ok(Answer::new("harness.memory_add/1", data, format!("{}\n", entry.key)).undo(undo))
 }
 
 /// A tag is one word.

@@ -14,7 +14,16 @@ use crate::ui::table::render_table;
 use serde_json::{Value, json};
 
 /// Show one message, its thread, or mark it
+///
+/// A message is named by its id or any unambiguous part of the id's end. What a message says never changes; only its
+/// status moves on.
+///
+/// Examples:
+///   harness message show 7f3k2q
+///   harness message thread 7f3k2q
+///   harness message mark 7f3k2q --status archived --why 'handled by phone'
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct MessageArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -258,7 +267,8 @@ fn mark(args: &MarkArgs, app: &App<'_>) -> Result<Answer> {
         why: args.why.trim().to_string(),
     };
     department.mark(filed, &receipt, filed.message.waits_for.as_deref())?;
-    Ok(Answer::new("harness.mark/1", data, format!("marked {what}\n")))
+    let undo = "there is no way back; `harness send` sends it again";
+    Ok(Answer::new("harness.mark/1", data, format!("marked {what}\n")).undo(undo).account())
 }
 
 fn mark_words(args: &MarkArgs, copy: &FoundMessage) -> String {

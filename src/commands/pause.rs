@@ -84,7 +84,7 @@ pub fn pause(args: &PauseArgs, app: &App<'_>) -> Result<Answer> {
         department.pause(&render_rfc3339(app.ctx.now()), "user", args.why.trim())?;
     }
     let text = format!("Paused: {}. To undo: harness resume {}\n", names.join(", "), args.which.words());
-    Ok(Answer::new("harness.pause/1", json!({"paused": names}), text))
+    Ok(Answer::new("harness.pause/1", json!({"paused": names}), text).account())
 }
 
 pub fn resume(args: &ResumeArgs, app: &App<'_>) -> Result<Answer> {
@@ -108,7 +108,8 @@ pub fn resume(args: &ResumeArgs, app: &App<'_>) -> Result<Answer> {
             names.join(", "),
             args.which.words()
         ),
-    ))
+    )
+    .account())
 }
 
 /// One department, for the live view.

@@ -20,7 +20,15 @@ use crate::ui::{Answer, bold};
 use serde_json::{Value, json};
 
 /// List projects, show one, make or change one
+///
+/// Projects hold what is built and what it may cost in all. Directors make and move them too, within their charter.
+///
+/// Examples:
+///   harness project list
+///   harness project show platform
+///   harness project add --title 'Weekly digest' --body 'One mail a week.' --budget-usd 20
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct ProjectArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -279,7 +287,8 @@ fn add(args: &AddArgs, app: &App<'_>) -> Result<Answer> {
     }
     app.audit(&org, "project add", &format!("{} {}: {}", effect.id, args.status, args.title.trim()))?;
     org.change_project(&effect)?;
-    Ok(Answer::new("harness.project_add/1", json!({"id": effect.id}), format!("{}\n", effect.id)))
+    let undo = format!("harness project update {} --status cancelled --why TEXT", effect.id);
+    Ok(Answer::new("harness.project_add/1", json!({"id": effect.id}), format!("{}\n", effect.id)).undo(undo))
 }
 
 fn update(args: &UpdateArgs, app: &App<'_>) -> Result<Answer> {
@@ -315,7 +324,7 @@ fn update(args: &UpdateArgs, app: &App<'_>) -> Result<Answer> {
     })?;
     let undo = format!("harness project update {} {} --why ...", one.id, undo.join(" "));
     let text = format!("{}: {}. To undo: {undo}\n", one.id, told.join(", "));
-    Ok(Answer::new("harness.project_update/1", data, text))
+    Ok(Answer::new("harness.project_update/1", data, text).account())
 }
 
 fn shown(value: &str) -> String {

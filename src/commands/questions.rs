@@ -11,7 +11,14 @@ use crate::ui::table::render_table;
 use serde_json::{Value, json};
 
 /// List what directors asked, or answer
+///
+/// Without a verb: list. A question is asked once; what waits for it goes on when it is answered.
+///
+/// Examples:
+///   harness questions
+///   harness questions answer 7f3k2q 'the smaller one'
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct QuestionsArgs {
     #[command(subcommand)]
     verb: Option<QuestionVerb>,
@@ -34,7 +41,14 @@ enum QuestionVerb {
 }
 
 /// List what directors handed over, or resolve one
+///
+/// Without a verb: list. A message that was escalated waits until you resolve it.
+///
+/// Examples:
+///   harness escalations
+///   harness escalations resolve 7f3k2q --why 'I wrote to them myself'
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct EscalationsArgs {
     #[command(subcommand)]
     verb: Option<EscalationVerb>,
@@ -195,5 +209,6 @@ pub fn close(app: &App<'_>, kind: RequestKind, id: &str, text: &str) -> Result<A
     let what = resolve(app, &org, kind, &one, status, text)?;
     let data =
         json!({"id": one.request.id, "dept": one.department.dept, "status": status.name(), "what": what});
-    Ok(Answer::new(schema, data, format!("{}: {what}\n", one.request.id)))
+    let undo = "there is no way back: your word is signed; `harness send` says more";
+    Ok(Answer::new(schema, data, format!("{}: {what}\n", one.request.id)).undo(undo))
 }

@@ -67,7 +67,7 @@ struct How {
     /// The engine to ask, by its name in org.toml; a list by commas, or by giving it again
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     engine: Vec<String>,
-    /// Ask and judge, show the verdict on each action with its rule, and carry nothing out
+    /// Ask and judge, show the verdict on each action with its rule, and carry nothing out; what asking cost still counts in the budget
     #[arg(long)]
     dry_run: bool,
     /// Print each event as a JSON object on a line
@@ -99,6 +99,9 @@ impl How {
         }
         if self.events {
             answer.text.clear();
+        }
+        if end.steps > 0 && order.effects == Effects::CarriedOut {
+            answer = answer.undo(format!("harness undo {}", end.run));
         }
         Ok(answer)
     }

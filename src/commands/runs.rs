@@ -12,7 +12,14 @@ use crate::ui::table::render_table;
 use serde_json::json;
 
 /// List runs, or show one with its steps
+///
+/// A run is one invocation, with a record for itself and for each of its steps.
+///
+/// Examples:
+///   harness runs list business
+///   harness runs show 7f3k2q
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct RunsArgs {
     #[command(subcommand)]
     verb: Verb,

@@ -37,10 +37,24 @@ pub struct ScheduleArgs {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// List schedules with their next slots
+    ///
+    /// Examples:
+    ///   harness schedule list
+    ///   harness schedule list business --json
+    #[command(verbatim_doc_comment)]
     List(ListArgs),
-    /// Add one; prints its name alone
+    /// Add a schedule, and print its name alone
+    ///
+    /// Examples:
+    ///   harness schedule add business monday --cron '0 9 * * mon' --timezone Europe/Berlin --prompt 'Review the budget.'
+    ///   harness schedule add rd launch --at 2026-12-01T09:00:00Z --prompt 'The launch was today. How did it go?'
+    #[command(verbatim_doc_comment)]
     Add(AddArgs),
-    /// Remove one
+    /// Remove a schedule
+    ///
+    /// Examples:
+    ///   harness schedule remove business monday
+    #[command(verbatim_doc_comment)]
     Remove(RemoveArgs),
 }
 
@@ -227,5 +241,7 @@ fn remove(args: &RemoveArgs, app: &App<'_>) -> Result<Answer> {
     department.remove_schedule(name)?;
     remember(app, &department, unscheduled(name))?;
     let text = format!("{dept}: {name} is removed. The audit log keeps what it said.\n");
-    Ok(Answer::new("harness.schedule/1", data, text))
+    let undo =
+        format!("harness schedule add {dept} {name}, with what the last line of .harness/audit.jsonl says");
+    Ok(Answer::new("harness.schedule/1", data, text).undo(undo).account())
 }

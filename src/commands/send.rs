@@ -105,7 +105,8 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
             change: Change::Allocate { usd },
         })?;
     }
-    Ok(Answer::new("harness.send/1", json!({"id": draft.id, "to": to}), format!("{}\n", draft.id)))
+    let undo = format!("harness message mark {} --status archived --why TEXT", draft.id);
+    Ok(Answer::new("harness.send/1", json!({"id": draft.id, "to": to}), format!("{}\n", draft.id)).undo(undo))
 }
 
 /// The project whose budget a BudgetAllocation adds to, once: the message's id is the key.

@@ -35,12 +35,34 @@ pub struct ServiceArgs {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Print the unit files, and install nothing
+    ///
+    /// Examples:
+    ///   harness service print --target systemd
+    ///   harness service print business --target cron
+    #[command(verbatim_doc_comment)]
     Print(PrintArgs),
     /// Show what will be done, ask, and do it
+    ///
+    /// Where there is no terminal it does not ask, and does nothing without --yes.
+    ///
+    /// Examples:
+    ///   harness service install --dry-run
+    ///   harness service install --target systemd --yes
+    #[command(verbatim_doc_comment)]
     Install(ChangeArgs),
     /// Take everything away again
+    ///
+    /// Examples:
+    ///   harness service uninstall --dry-run
+    ///   harness service uninstall --yes
+    #[command(verbatim_doc_comment)]
     Uninstall(ChangeArgs),
     /// Show what is installed, whether it runs, the last pulse and the next
+    ///
+    /// Examples:
+    ///   harness service status
+    ///   harness service status --json
+    #[command(verbatim_doc_comment)]
     Status(StatusArgs),
 }
 

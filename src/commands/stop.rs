@@ -101,7 +101,7 @@ pub fn stop_loop(args: &StopLoopArgs, app: &App<'_>) -> Result<Answer> {
     };
     let data = json!({"dept": args.dept, "run": stopped.run, "left": stopped.left});
     prove(&args.dept, &stopped)?;
-    Ok(Answer::new("harness.stop-loop/1", data, text))
+    Ok(Answer::new("harness.stop-loop/1", data, text).undo(format!("harness run-loop {}", args.dept)))
 }
 
 /// The runs of a department that are alive.

@@ -10,7 +10,16 @@ use crate::error::{CommandError, Kind};
 use crate::ui::Answer;
 
 /// Show the board, or change a task on it
+///
+/// A task is named by its id or any unambiguous part of the id's end. The rules of the board hold for you as for
+/// directors, but for who may move what.
+///
+/// Examples:
+///   harness task list rd
+///   harness task add rd --title 'Ask ten users' --description 'Do they read the digest?'
+///   harness task move 7f3k2q done --why 'read it, it is right' --vouch
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct TaskArgs {
     #[command(subcommand)]
     verb: Verb,

@@ -7,11 +7,12 @@ use crate::domain::id::Dept;
 use crate::domain::service_unit::SERVICE_VARIABLE;
 use crate::domain::text::one_line;
 use crate::domain::wake::{BACKLOG_ITERATIONS, Wake};
+use crate::domain::why::State;
 use crate::error::Kind;
 use crate::process::interrupt::Interrupt;
 use crate::process::siblings::{Sibling, SiblingEnd, run_siblings};
 use crate::run::cycle::Work;
-use crate::run::look::Eye;
+use crate::run::look::{Eye, inspect};
 use crate::run::stalled::{Movement, find_stalled};
 use crate::run::stop::is_running;
 use crate::run::tick::{Crew, Due, Ran, Report, Tick};
@@ -43,6 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Examples:
 ///   harness tick
 ///   harness tick business rd --jobs 2
+///   harness tick --dry-run
 ///   harness tick --json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -56,6 +58,9 @@ pub struct TickArgs {
     /// Also fail where a department did: 12 where its run failed, 1 where its config can't be read
     #[arg(long)]
     strict: bool,
+    /// Show what would run and what would not, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
@@ -64,6 +69,9 @@ pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
         app.require_human("tick")?;
     }
     let org = app.org()?;
+    if args.dry_run {
+        return show(app, &org, &departments(args, app, &org)?);
+    }
     let pulse = org.touch_alive()?;
     let depts = departments(args, app, &org)?;
     org.note_looks((!args.depts.is_empty()).then_some(&depts), &pulse)?;
@@ -73,6 +81,24 @@ pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
     let here = |report: &&Report| app.ui.format == Format::Json || !report.elsewhere;
     warnings.extend(reports.iter().filter(here).filter_map(unmade));
     Ok(answer(args, app, &org, &reports).warnings(warnings))
+}
+
+/// What a tick would run now, by the same gates that it asks.
+fn show(app: &App<'_>, org: &Org, depts: &[Dept]) -> Result<Answer> {
+    let key = || app.key().ok();
+    let (mut rows, mut data) = (Vec::new(), Vec::new());
+    for dept in depts {
+        let Some(department) = org.department(dept)? else { continue };
+        let gates = inspect(org, &department, &key, app.ctx.now())?.gates;
+        let failed = gates.iter().find(|line| line.verdict == State::Failed);
+        // What speaks for a run is the wake check, which is asked last.
+        let why = failed.or(gates.last()).map(|line| one_line(&line.evidence, 300)).unwrap_or_default();
+        let word = if failed.is_none() { "run" } else { "stay" };
+        rows.push(vec![dept.to_string(), word.to_string(), why.clone()]);
+        data.push(json!({"dept": dept, "runs": failed.is_none(), "why": why}));
+    }
+    let text = render_table(&["DEPARTMENT", "WOULD", "WHY"], &rows, app.ui.width());
+    Ok(Answer::new("harness.tick/1", json!({"departments": data, "dry_run": true}), text))
 }
 
 /// Under a scheduler, what is said goes to logs. One that can't be kept small is no reason not to pulse.
@@ -110,7 +136,7 @@ impl TickArgs {
     pub fn parse_plain(arguments: &[&str]) -> Option<TickArgs> {
         let depts = arguments.iter().map(|name| name.to_string()).collect();
         let plain = arguments.iter().all(|name| Dept::parse(name).is_ok());
-        plain.then_some(TickArgs { depts, jobs: JOBS, strict: false })
+        plain.then_some(TickArgs { depts, jobs: JOBS, strict: false, dry_run: false })
     }
 }
 

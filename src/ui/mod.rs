@@ -51,6 +51,12 @@ pub struct Answer {
     /// What a person sees; may hold styles.
     pub text: String,
     pub warnings: Vec<String>,
+    /// What helps, where the answer is not what was wanted.
+    pub hints: Vec<String>,
+    /// How to undo what was done, for a person at a terminal; where the answer is an id alone, it can't stand there.
+    pub undo: Option<String>,
+    /// Whether the text only tells what was done, which `--quiet` leaves out.
+    pub is_account: bool,
     pub exit: u8,
     /// Where what was asked for did not come about, why; scripts get it beside the data.
     pub shortfall: Option<Shortfall>,
@@ -66,7 +72,17 @@ pub struct Shortfall {
 
 impl Answer {
     pub fn new(schema: &'static str, data: Value, text: impl Into<String>) -> Answer {
-        Answer { schema, data, text: text.into(), warnings: Vec::new(), exit: 0, shortfall: None }
+        Answer {
+            schema,
+            data,
+            text: text.into(),
+            warnings: Vec::new(),
+            hints: Vec::new(),
+            undo: None,
+            is_account: false,
+            exit: 0,
+            shortfall: None,
+        }
     }
 
     pub fn shortfall(mut self, shortfall: Shortfall) -> Answer {
@@ -76,6 +92,22 @@ impl Answer {
 
     pub fn warnings(mut self, warnings: Vec<String>) -> Answer {
         self.warnings = warnings;
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Answer {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub fn undo(mut self, how: impl Into<String>) -> Answer {
+        self.undo = Some(how.into());
+        self
+    }
+
+    /// Says that the text only tells what was done.
+    pub fn account(mut self) -> Answer {
+        self.is_account = true;
         self
     }
 
@@ -126,7 +158,15 @@ impl Ui {
                 for warning in &answer.warnings {
                     self.warn(warning);
                 }
-                self.print(&answer.text)
+                let left_out = self.quiet && answer.is_account && answer.exit == 0;
+                let printed = if left_out { Ok(()) } else { self.print(&answer.text) };
+                if let Some(undo) = answer.undo.as_ref().filter(|_| self.watched()) {
+                    self.complain(&faint(&format!("To undo: {}\n", visible(undo))));
+                }
+                if !answer.hints.is_empty() {
+                    self.complain(&render_hints(&answer.hints));
+                }
+                printed
             }
             Format::Json => {
                 let ok = answer.exit == 0;
@@ -166,10 +206,7 @@ impl Ui {
         for cause in &failure.causes {
             text.push_str(&format!("  because: {}\n", visible(cause)));
         }
-        for hint in failure.hints {
-            let cyan = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
-            text.push_str(&format!("{cyan}hint:{cyan:#} {}\n", visible(hint)));
-        }
+        text.push_str(&render_hints(failure.hints));
         self.complain(&text);
     }
 
@@ -290,6 +327,11 @@ impl Ui {
     pub fn width(&self) -> usize {
         terminal_width().or(self.columns).unwrap_or(80)
     }
+}
+
+fn render_hints(hints: &[String]) -> String {
+    let cyan = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
+    hints.iter().map(|hint| format!("{cyan}hint:{cyan:#} {}\n", visible(hint))).collect()
 }
 
 /// One document. What a terminal would not show is written as an escape, which JSON readers undo.

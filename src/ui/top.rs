@@ -167,15 +167,23 @@ fn draw(frame: &mut Frame<'_>, view: &View) {
         draw_output(frame, view, right);
     }
     draw_needs(frame, view, bottom);
-    let keys = "q quit  tab other list  s stop  p pause/resume  a approve  r reject  enter look/answer";
     let said = if view.said.is_empty() {
-        Line::styled(keys, Style::new().dim())
+        Line::styled(keys(foot.width), Style::new().dim())
     } else {
         Line::from(view.said.clone())
     };
     frame.render_widget(said, foot);
     if let Some(popup) = &view.popup {
         draw_popup(frame, popup);
+    }
+}
+
+/// The keys, in as many words as there is room for.
+fn keys(columns: u16) -> &'static str {
+    match columns {
+        90.. => "q quit  tab other list  s stop  p pause/resume  a approve  r reject  enter look/answer",
+        76.. => "q quit  tab list  s stop  p pause  a approve  r reject  enter look/answer",
+        _ => "q quit tab list s stop p pause a approve r reject",
     }
 }
 

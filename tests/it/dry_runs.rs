@@ -112,3 +112,196 @@ fn of_a_run_that_is_alive_and_of_one_that_is_dead() {
     crate::office::done(&sandbox, &["recover", "business"]);
     shows(&sandbox, &["recover", "business"], "nothing is left to finish");
 }
+
+/// What only looks, or works in a folder of its own that is thrown away.
+const LOOKS: [&str; 45] = [
+    "doctor",
+    "inbox",
+    "outbox",
+    "message",
+    "message show",
+    "message thread",
+    "directive",
+    "directive list",
+    "directive show",
+    "project",
+    "project list",
+    "project show",
+    "questions",
+    "questions list",
+    "schedule",
+    "schedule list",
+    "event",
+    "schedulers",
+    "config",
+    "config get",
+    "service",
+    "service print",
+    "service status",
+    "approvals",
+    "approvals list",
+    "approvals show",
+    "charter",
+    "charter show",
+    "charter check",
+    "charter test",
+    "budget",
+    "gate",
+    "gate show",
+    "gate check",
+    "task",
+    "task list",
+    "task show",
+    "agent",
+    "agent list",
+    "agent show",
+    "escalations",
+    "escalations list",
+    "runs",
+    "runs list",
+    "runs show",
+];
+const LOOKS_TOO: [&str; 22] = [
+    "status",
+    "why",
+    "top",
+    "logs",
+    "active-runs",
+    "memory",
+    "memory search",
+    "memory show",
+    "prompt",
+    "stats",
+    "health",
+    "verify",
+    "drill",
+    "selftest",
+    "replay",
+    "simulate",
+    "rehearse",
+    "schema",
+    "completions",
+    "man",
+    // It makes a new folder that it names, and nothing else.
+    "demo",
+    // It is many ticks, and `tick --dry-run` shows one.
+    "watch",
+];
+
+/// Everything that changes something, as it is typed; the ids are those of things that are there.
+fn changes(sandbox: &Sandbox, [approval, question, escalation]: &[String; 3]) -> Vec<(&'static str, String)> {
+    let id = |args: &[&str]| crate::office::done(sandbox, args).lines().next().unwrap_or_default().to_owned();
+    let directive = id(&["directive", "add", "--title", "Digest", "--body", "Weekly."]);
+    let project = id(&["project", "add", "--title", "Digest", "--body", "Weekly."]);
+    id(&["agent", "add", "rd", "ann", "--role", "Researcher", "--purpose", "Asks users."]);
+    let task = id(&["task", "add", "rd", "--title", "Ask ten users", "--description", "Do they read it?"]);
+    let other =
+        id(&["task", "add", "rd", "--title", "Write it down", "--description", "All that they said."]);
+    id(&["agent", "add", "rd", "bob", "--role", "Builder", "--purpose", "Builds."]);
+    id(&["task", "assign", &task, "ann"]);
+    id(&["schedule", "add", "rd", "monday", "--cron", "0 9 * * mon", "--prompt", "Look."]);
+    let note = id(&["send", "--to", "rd", "--kind", "Note", "--subject", "Hi", "--body", "There."]);
+    let template = sandbox.dir().join("template").display().to_string();
+    id(&["export", "rd", "-o", &template]);
+    let run =
+        data(sandbox, &["runs", "list", "business"])["runs"][0]["run"]["run"].as_str().unwrap().to_owned();
+    vec![
+        ("init", "support".into()),
+        ("send", "--to rd --kind Note --subject Hi --body There.".into()),
+        ("message mark", format!("{note} --status archived --why done")),
+        ("directive add", "--title Two --body Text.".into()),
+        ("directive pause", format!("{directive} --why later")),
+        ("directive resume", format!("{directive} --why now")),
+        ("directive complete", format!("{directive} --why out")),
+        ("directive cancel", format!("{directive} --why no")),
+        ("project add", "--title Two --body Text.".into()),
+        ("project update", format!("{project} --status paused --why later")),
+        ("questions answer", format!("{question} red")),
+        ("run-loop", "business --engine rules".into()),
+        ("run-director", "rd --role orchestrator --engine rules".into()),
+        ("tick", String::new()),
+        ("schedule add", "rd friday --at 2027-12-01T09:00:00Z --prompt Look.".into()),
+        ("schedule remove", "rd monday".into()),
+        ("event emit", "deployed --to rd".into()),
+        ("config set", "rd autoLoop true".into()),
+        ("service install", "--target cron --yes".into()),
+        ("service uninstall", "--target cron --yes".into()),
+        ("approvals approve", approval.clone()),
+        ("approvals reject", format!("{approval} --why no")),
+        ("charter accept", "rd".into()),
+        ("gate trip", "--why fire".into()),
+        ("gate disable", "--why holidays".into()),
+        ("gate enable", String::new()),
+        ("pause", "rd --why later".into()),
+        ("resume", "rd".into()),
+        ("stop-loop", "rd".into()),
+        ("stop-all", String::new()),
+        ("task add", "rd --title New --description Something.".into()),
+        ("task assign", format!("{other} ann")),
+        ("task move", format!("{task} review --as ann")),
+        ("task comment", format!("{task} --section Context seen")),
+        ("task depend", format!("{task} --on {other}")),
+        ("task nudge", format!("{task} well?")),
+        ("agent add", "rd carl --role Builder --purpose Builds.".into()),
+        ("agent retire", "rd bob --why moved".into()),
+        ("escalations resolve", format!("{escalation} --why done")),
+        ("memory add", "rd --tag lesson --text Test-first-helps.".into()),
+        ("report", format!("-o {}", sandbox.dir().join("page.html").display())),
+        ("recover", "rd".into()),
+        ("commit", "rd".into()),
+        ("undo", run),
+        ("archive", String::new()),
+        ("prune", String::new()),
+        ("export", format!("rd -o {}", sandbox.dir().join("other").display())),
+        ("import", format!("{template} --as sales")),
+    ]
+}
+
+/// Every command there is either only looks, or has `--dry-run`, which touches nothing: in the organisation, in the
+/// home folder, or beside them.
+#[test]
+fn every_command_that_changes_something_has_one() {
+    let (sandbox, ids) = undecided();
+    let changes = changes(&sandbox, &ids);
+    // Somebody who was given a task has been silent for hours.
+    let sandbox = sandbox.now("2026-11-18T06:42:01Z");
+    let mut faults = Vec::new();
+    for (path, help) in crate::help::all() {
+        let name = path.join(" ");
+        let looks = LOOKS.contains(&&*name) || LOOKS_TOO.contains(&&*name);
+        match changes.iter().any(|(known, _)| *known == name) {
+            true if looks => faults.push(format!("{name}: it can't be both")),
+            true if !help.contains("--dry-run") => faults.push(format!("{name}: no --dry-run")),
+            false if !looks => faults.push(format!("{name}: does it change something?")),
+            _ => {}
+        }
+    }
+    for (name, words) in &changes {
+        let before = (sandbox.everything(), everything_in(&sandbox));
+        let args: Vec<&str> = name.split(' ').chain(words.split_whitespace()).chain(["--dry-run"]).collect();
+        let (status, stdout, stderr) = sandbox.start(&args).finish().parts();
+        // A step that is only shown may come to any end, and a machine may have no cron; but a form that is wrong is no
+        // test of anything.
+        let any_end = name.starts_with("run-") || name.starts_with("service ");
+        if [2, 70, 101].contains(&status) || (status != 0 && !any_end) {
+            faults.push(format!("{args:?}: exit {status}: {stdout}{stderr}"));
+        }
+        if (sandbox.everything(), everything_in(&sandbox)) != before {
+            faults.push(format!("{args:?} changed something"));
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// What lies beside the root: the home folder with its key, and where pages and templates would go.
+fn everything_in(sandbox: &Sandbox) -> Vec<(String, u64)> {
+    let home = walkdir::WalkDir::new(sandbox.home()).sort_by_file_name().into_iter();
+    let beside = walkdir::WalkDir::new(sandbox.dir()).max_depth(1).sort_by_file_name().into_iter();
+    home.chain(beside)
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let bytes = if entry.file_type().is_file() { entry.metadata().unwrap().len() } else { 0 };
+            (entry.path().display().to_string(), bytes)
+        })
+        .collect()
+}

@@ -20,18 +20,18 @@ fn listed(help: &str) -> Vec<String> {
 
 /// Every command that does something, with its help.
 ///
-/// A command beneath another may have its examples there.
-fn leaves(sandbox: &Sandbox, path: &[String], above: &str, found: &mut Vec<(Vec<String>, String)>) {
+/// Those that have others beneath them too.
+fn leaves(sandbox: &Sandbox, path: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
     args.push("--help");
     let help = sandbox.start(&args).finish().take_stdout();
     let beneath = if path.is_empty() || help.contains("\nCommands:\n") { listed(&help) } else { Vec::new() };
     for name in &beneath {
         let deeper: Vec<String> = path.iter().cloned().chain([name.clone()]).collect();
-        leaves(sandbox, &deeper, if path.is_empty() { "" } else { &help }, found);
+        leaves(sandbox, &deeper, found);
     }
-    if !path.is_empty() && beneath.is_empty() {
-        found.push((path.to_vec(), format!("{help}\n{above}")));
+    if !path.is_empty() {
+        found.push((path.to_vec(), help));
     }
 }
 
@@ -51,10 +51,10 @@ fn examples(help: &str) -> Vec<String> {
     all
 }
 
-fn all() -> Vec<(Vec<String>, String)> {
+pub fn all() -> Vec<(Vec<String>, String)> {
     // Wide enough that no example is broken into two lines.
     let (sandbox, mut found) = (Sandbox::new().env("COLUMNS", "400"), Vec::new());
-    leaves(&sandbox, &[], "", &mut found);
+    leaves(&sandbox, &[], &mut found);
     assert!(found.len() > 30, "{}", found.len());
     found
 }
@@ -87,11 +87,15 @@ fn every_example_can_be_typed() {
         std::fs::write(base.home().join(file), "What is to be done.\n").unwrap();
     }
     let mut faults = Vec::new();
+    let mut typed = std::collections::BTreeSet::new();
     for (path, help) in all() {
         if LEFT_OUT.contains(&path[0].as_str()) {
             continue;
         }
         for example in examples(&help) {
+            if !typed.insert(example.clone()) {
+                continue;
+            }
             let shell = base.clone().cwd(base.home());
             let started = Instant::now();
             let mut run = shell.start(&["-c", &format!("mkdir -p .local/share/bash-completion/completions .zfunc .config/fish/completions; {example}")]);
@@ -110,6 +114,22 @@ fn every_example_can_be_typed() {
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn help_can_be_asked_for_by_name() {
+    let sandbox = Sandbox::new();
+    for (name, same) in [
+        (&["help"][..], &["--help"][..]),
+        (&["help", "stats"], &["stats", "--help"]),
+        (&["help", "charter", "accept"], &["charter", "accept", "--help"]),
+        (&["--color", "never", "help", "send"], &["send", "--help"]),
+    ] {
+        let help = sandbox.start(same).finish().take_stdout();
+        assert_eq!(sandbox.start(name).finish().take_stdout(), help, "{name:?}");
+    }
+    let (status, _, stderr) = sandbox.start(&["help", "nonsense"]).finish().parts();
+    assert!(status == 2 && stderr.contains("nonsense"), "{status} {stderr}");
 }
 
 #[test]

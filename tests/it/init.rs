@@ -117,7 +117,7 @@ fn a_file_that_exists_is_never_overwritten() {
     let notes = [sandbox.read("org-rd/notes.md"), sandbox.read("org-rd/memory/MEMORY.md")];
     assert_eq!(notes, ["Mine.\n", "Known.\n"]);
     assert_eq!(sandbox.read(".harness/org.toml"), "schema = 1\n");
-    let again = sandbox.run(["init", "rd", "--quiet"]);
+    let again = sandbox.run(["init", "rd"]);
     again.stdout("Organisation in [ROOT]\n  org-rd: was there already, nothing changed\nGate: enabled (open)\n\nNext:\n  [..]\n  [..]\n  [..]\n  [..]\n");
 }
 

@@ -137,8 +137,9 @@ fn mail_that_no_engine_can_take_needs_the_human() {
     };
     let found = need(&sandbox);
     assert_eq!(missing(&found), ["rd: no engine can take its mail: `claude` is missing on PATH"], "{found}");
-    let hints =
-        sandbox.start(&["run-loop", "rd", "--json"]).finish().any_stderr().status(3).json()["error"]["hints"].clone();
+    let hints = sandbox.start(&["run-loop", "rd", "--json"]).finish().any_stderr().status(3).json()["error"]
+        ["hints"]
+        .clone();
     assert!(hints[0].as_str().unwrap().contains("harness doctor"), "{hints}");
     // It is there again.
     std::os::unix::fs::symlink("/bin/true", sandbox.dir().join("bin/claude")).unwrap();

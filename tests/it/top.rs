@@ -108,7 +108,8 @@ fn a_department_is_paused_with_a_reason_and_resumed() {
     let sandbox = Sandbox::new().organisation();
     let Some(tmux) = Tmux::start(&sandbox, (80, 24)) else { return };
     tmux.keys(&["harness top", "Enter"]);
-    tmux.until("Nothing needs you.");
+    let screen = tmux.until("Nothing needs you.");
+    assert!(screen.contains("enter look/answer"), "all keys are shown at 80 columns:\n{screen}");
     tmux.keys(&["Down", "p"]);
     tmux.until("Pause management");
     tmux.keys(&["-l", "a holiday"]);
@@ -130,6 +131,57 @@ fn a_panic_gives_the_terminal_back() {
     assert!(screen.contains("asked for by a test") && screen.contains("harness has a bug"), "{screen}");
     tmux.keys(&["stty -a | grep -o ' echo '; echo sane-$((2+3))", "Enter"]);
     tmux.until(" echo\nsane-5");
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let sandbox = Sandbox::new().organisation();
+    let Some(tmux) = Tmux::start(&sandbox, (100, 30)) else { return };
+    tmux.keys(&["sh -c 'echo $$ >$HOME/pid; exec harness top'; echo ended-$?", "Enter"]);
+    tmux.until("Nothing needs you.");
+    let pid = std::fs::read_to_string(sandbox.home().join("pid")).unwrap();
+    tmux.run(&["run-shell", &format!("kill -TERM {}", pid.trim())]).unwrap();
+    let screen = tmux.until("ended-");
+    assert!(!screen.contains("Departments"), "{screen}");
+    tmux.keys(&["stty -a | grep -o ' echo '; echo sane-$((2+3))", "Enter"]);
+    tmux.until(" echo\nsane-5");
+}
+
+#[test]
+fn a_question_is_answered_in_place() {
+    use crate::office::{act, action, office};
+    let sandbox = office().message("business", "Note", "Hi", "Body");
+    let ask = action("ask_human", serde_json::json!({"question": "Red?", "options": [], "unblocks": []}));
+    act(&sandbox, "business", &[ask]);
+    let Some(tmux) = Tmux::start(&sandbox, (100, 30)) else { return };
+    tmux.keys(&["harness top", "Enter"]);
+    tmux.until("asks");
+    tmux.keys(&["Tab"]);
+    tmux.keys(&["Enter"]);
+    tmux.until("Answer q-");
+    tmux.keys(&["-l", "rather green"]);
+    tmux.keys(&["Enter"]);
+    tmux.until("Nothing needs you.");
+    let question = sandbox.only("org-business/questions");
+    assert!(question.contains("status: answered") && question.contains("rather green"), "{question}");
+    tmux.keys(&["q"]);
+}
+
+/// Where the answer is an id alone, a person still sees how to undo it; a script doesn't.
+#[test]
+fn at_a_terminal_what_changed_something_says_how_to_undo_it() {
+    let sandbox = Sandbox::new().organisation();
+    let Some(tmux) = Tmux::start(&sandbox, (120, 30)) else { return };
+    tmux.keys(&["harness send --to rd --kind Note --subject Hi --body There", "Enter"]);
+    tmux.until("To undo: harness message mark m-2026");
+    tmux.keys(&["clear; harness directive add --title Hi --body There; echo over", "Enter"]);
+    tmux.until("To undo: harness directive cancel d-2026");
+    tmux.keys(&["clear; harness -q send --to rd --kind Note --subject Ho --body There; echo over", "Enter"]);
+    let screen = tmux.until("\nover");
+    assert!(screen.contains("m-2026") && !screen.contains("To undo"), "{screen}");
+    let (_, stdout, stderr) =
+        sandbox.start(&["pause", "rd", "--why", "a holiday", "--quiet"]).finish().parts();
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("", ""), "an account of a change is left out");
 }
 
 #[test]
