@@ -67,7 +67,7 @@ struct How {
     /// The engine to ask, by its name in org.toml; a list by commas, or by giving it again
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     engine: Vec<String>,
-    /// Ask and judge, show the verdict on each action with its rule, and carry nothing out; what asking cost still counts in the budget
+    /// Ask and judge, show the verdict on each action with its rule, and carry nothing out; asking still costs
     #[arg(long)]
     dry_run: bool,
     /// Print each event as a JSON object on a line

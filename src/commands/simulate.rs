@@ -281,7 +281,7 @@ impl<'a> Life<'a> {
         for dept in self.org.departments()?.departments {
             let Some(department) = self.org.department(&dept)? else { continue };
             let figures = &mut self.figures;
-            department.fold_ledger(start, &mut |line| figures.take(line, start))?;
+            department.count_ledger(start, &mut |line| figures.take(line, start))?;
             let interval = department.config()?.auto_interval_seconds.max(1);
             beats += (until - start).num_seconds() as u64 / interval;
         }

@@ -104,7 +104,7 @@ pub fn count(app: &App<'_>, only: Option<&str>, since: Time) -> Result<(Counted,
 
 fn count_one(app: &App<'_>, wake: &Wake, department: &Department, since: Time) -> Result<Stats> {
     let mut stats = Stats::default();
-    department.fold_ledger(since, &mut |line| stats.take(line, since))?;
+    department.count_ledger(since, &mut |line| stats.take(line, since))?;
     if let Some(entry) = wake.departments.get(department.dept.as_str()) {
         let interval = department.config()?.auto_interval_seconds;
         stats.take_saved(&entry.calls_saved_by_day(interval, app.ctx.now()), since);

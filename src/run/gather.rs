@@ -117,7 +117,7 @@ fn class_of(tone: Tone) -> &'static str {
 
 fn gather_one(view: &DeptView, department: &Department, since: Time, now: Time) -> Result<DeptFacts> {
     let mut stats = Stats::default();
-    department.fold_ledger(since, &mut |line| stats.take(line, since))?;
+    department.count_ledger(since, &mut |line| stats.take(line, since))?;
     let (word, tone) = view.state(now);
     let fullest = view.spent.iter().max_by(|a, b| a.share().total_cmp(&b.share()));
     let mut facts = DeptFacts {

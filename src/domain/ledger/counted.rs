@@ -288,6 +288,9 @@ impl<'a> Fields<'a> {
         action.verdict = self.read_text()?;
         self.pass(b",\"code\":\"")?;
         self.skip_text()?;
+        if self.has(b",\"rule\":\"") {
+            self.skip_text()?;
+        }
         if self.has(b",\"thread\":\"") {
             self.skip_text()?;
         }
@@ -425,7 +428,9 @@ mod tests {
             target: format!("m-1 Decision to {text}"),
             verdict: "allow".into(),
             code: "ok".into(),
+            rule: if list > 1 { "charter.toml [sends]".into() } else { String::new() },
             thread: (list > 1).then(|| "m-1".into()),
+            ..ActionLine::default()
         };
         Line::Step(Box::new(StepLine {
             schema: 1,
