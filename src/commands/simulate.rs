@@ -97,6 +97,7 @@ pub fn run(args: &SimulateArgs, app: &App<'_>) -> Result<Answer> {
     let posts = load_mail(args, start, end)?;
     let trial = Trial::of(app, start, args.seed)?;
     play_by_rules(trial.scratch.path())?;
+    let trial = trial.remembering(app, start, args.seed);
     let surroundings = trial.app();
     let mut life = Life::begin(args, &surroundings, posts, end)?;
     let stopped = life.live()?;

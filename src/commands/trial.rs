@@ -39,6 +39,11 @@ impl Trial {
         Ok(trial)
     }
 
+    /// The same, on a disk that remembers what it has read: from now on nothing may write there by another way.
+    pub fn remembering(self, app: &App<'_>, now: Time, seed: u64) -> Trial {
+        Trial { ctx: app.ctx.virtual_at(now, seed, Disk::scratch()), ..self }
+    }
+
     /// A command's surroundings in it.
     pub fn app(&self) -> App<'_> {
         App { ctx: &self.ctx, ui: self.ui, root: self.scratch.path().to_path_buf() }

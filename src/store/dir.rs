@@ -69,7 +69,8 @@ pub struct Text {
 }
 
 /// An entry as the system lists it.
-struct Listed {
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
     name: String,
     file_type: FileType,
     is_utf8: bool,
@@ -78,14 +79,26 @@ struct Listed {
 impl Dir {
     /// Opens a folder by a path that the user gave; links on the way to it are the user's own.
     pub fn open(path: &Path, disk: Disk) -> Result<Dir> {
+        let private = path.file_name().is_some_and(|name| name == ".harness");
+        let privacy = if private { Privacy::Private } else { Privacy::Shared };
+        let known = disk.remembered().and_then(|remembered| remembered.folder(path));
+        if let Some(fd) = known {
+            return Ok(Dir { fd, path: path.to_path_buf(), disk, privacy });
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
             Errno::NOTDIR => StoreError::new(path, "open", Fault::WrongType("not a folder")),
             error => StoreError::io(path, "open", error),
         })?;
-        let private = path.file_name().is_some_and(|name| name == ".harness");
-        let privacy = if private { Privacy::Private } else { Privacy::Shared };
-        Ok(Dir { fd: Arc::new(fd), path: path.to_path_buf(), disk, privacy })
+        Ok(Dir::opened(fd, path.to_path_buf(), disk, privacy))
+    }
+
+    fn opened(fd: OwnedFd, path: PathBuf, disk: Disk, privacy: Privacy) -> Dir {
+        let fd = Arc::new(fd);
+        if let Some(mut remembered) = disk.remembered() {
+            remembered.keep_folder(&path, &fd);
+        }
+        Dir { fd, path, disk, privacy }
     }
 
     pub fn path(&self) -> &Path {
@@ -176,13 +189,15 @@ impl Dir {
 
     fn enter(&self, name: &str) -> Result<Option<Dir>> {
         let path = self.path.join(name);
+        let private = self.privacy == Privacy::Private || name == ".harness";
+        let privacy = if private { Privacy::Private } else { Privacy::Shared };
+        let known = self.disk.remembered().and_then(|remembered| remembered.folder(&path));
+        if let Some(fd) = known {
+            return Ok(Some(Dir { fd, path, disk: self.disk.clone(), privacy }));
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(self.fd(), name, flags, Mode::empty()) {
-            Ok(fd) => {
-                let private = self.privacy == Privacy::Private || name == ".harness";
-                let privacy = if private { Privacy::Private } else { Privacy::Shared };
-                Ok(Some(Dir { fd: Arc::new(fd), path, disk: self.disk.clone(), privacy }))
-            }
+            Ok(fd) => Ok(Some(Dir::opened(fd, path, self.disk.clone(), privacy))),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::NOTDIR | Errno::LOOP) => match self.stat(name)?.map(|stat| stat.kind) {
                 Some(EntryKind::Link) => Err(StoreError::new(path, "open", Fault::Link)),
@@ -204,25 +219,24 @@ impl Dir {
 
     /// What the folder holds, but for names that begin with a dot, sorted by name.
     pub fn list(&self) -> Result<Vec<Entry>> {
-        let mut listed = self.list_all()?;
-        listed.retain(|listed| !listed.name.starts_with('.'));
-        self.to_entries(listed)
+        let listed = self.list_all()?;
+        self.to_entries(listed.iter().filter(|listed| !listed.name.starts_with('.')))
     }
 
     /// Everything the folder holds, also what is hidden, sorted by name.
     pub fn list_every(&self) -> Result<Vec<Entry>> {
-        self.to_entries(self.list_all()?)
+        self.to_entries(self.list_all()?.iter())
     }
 
-    fn to_entries(&self, listed: Vec<Listed>) -> Result<Vec<Entry>> {
-        let mut entries = Vec::with_capacity(listed.len());
+    fn to_entries<'a>(&self, listed: impl Iterator<Item = &'a Listed>) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
         for Listed { name, file_type, is_utf8 } in listed {
-            let kind = match file_type {
+            let kind = match *file_type {
                 _ if !is_utf8 => EntryKind::NotUtf8,
-                FileType::Unknown => self.stat(&name)?.map_or(EntryKind::Other, |stat| stat.kind),
+                FileType::Unknown => self.stat(name)?.map_or(EntryKind::Other, |stat| stat.kind),
                 known => to_kind(known),
             };
-            entries.push(Entry { name, kind });
+            entries.push(Entry { name: name.clone(), kind });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)
@@ -230,9 +244,12 @@ impl Dir {
 
     /// The names that begin with a dot.
     pub fn list_hidden(&self) -> Result<Vec<String>> {
-        let hidden =
-            self.list_all()?.into_iter().map(|listed| listed.name).filter(|name| name.starts_with('.'));
-        Ok(hidden.collect())
+        let all = self.list_all()?;
+        Ok(all
+            .iter()
+            .filter(|listed| listed.name.starts_with('.'))
+            .map(|listed| listed.name.clone())
+            .collect())
     }
 
     /// The first name that is no UTF-8 and is shown like this.
@@ -256,7 +273,19 @@ impl Dir {
         rustix::fs::Dir::new(fd).map_err(failed)
     }
 
-    fn list_all(&self) -> Result<Vec<Listed>> {
+    fn list_all(&self) -> Result<Arc<Vec<Listed>>> {
+        let known = self.disk.remembered().and_then(|remembered| remembered.listing(self.fd()));
+        if let Some(listing) = known {
+            return Ok(listing);
+        }
+        let listing = Arc::new(self.list_anew()?);
+        if let Some(mut remembered) = self.disk.remembered() {
+            remembered.keep_listing(&self.path, self.fd(), &listing);
+        }
+        Ok(listing)
+    }
+
+    fn list_anew(&self) -> Result<Vec<Listed>> {
         let failed = |error: Errno| StoreError::io(&self.path, "list", error);
         let mut entries = Vec::new();
         for entry in self.entries()? {
@@ -282,6 +311,26 @@ impl Dir {
     }
 
     pub fn read_bytes(&self, relative: &str, most: u64) -> Result<Option<(Vec<u8>, Stat)>> {
+        if self.disk.remembered().is_none() {
+            return self.read_anew(relative, most);
+        }
+        let (dir, name) = match relative.rsplit_once('/') {
+            Some((folder, name)) => (self.find(folder)?, name),
+            None => (Some(self.clone()), relative),
+        };
+        let Some(dir) = dir else { return Ok(None) };
+        let known = self.disk.remembered().and_then(|remembered| remembered.file(dir.fd(), name));
+        if let Some((bytes, stat)) = known.filter(|(bytes, _)| bytes.len() as u64 <= most) {
+            return Ok(Some((bytes.to_vec(), stat)));
+        }
+        let read = dir.read_anew(name, most)?;
+        if let (Some((bytes, stat)), Some(mut remembered)) = (&read, self.disk.remembered()) {
+            remembered.keep_file(&dir.path, dir.fd(), name, bytes, *stat);
+        }
+        Ok(read)
+    }
+
+    fn read_anew(&self, relative: &str, most: u64) -> Result<Option<(Vec<u8>, Stat)>> {
         let path = self.path.join(relative);
         let Some((file, stat)) = self.open_file(relative)? else { return Ok(None) };
         if stat.size > most {

@@ -5,6 +5,7 @@
 //! done, so that the states a power loss could leave can be built from it.
 
 use super::breakage::Breakage;
+use super::remembered::Remembered;
 use super::written::Writing;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -48,6 +49,8 @@ pub struct Disk {
     writing: Arc<Mutex<Writing>>,
     /// Whether syncs are left out, as for what will be thrown away.
     unsynced: bool,
+    /// What was read, where nobody else writes.
+    remembered: Option<Arc<Mutex<Remembered>>>,
     test: Option<Arc<Test>>,
 }
 
@@ -85,12 +88,36 @@ impl Disk {
     /// The disk as it is, or with a crash test's plan.
     pub fn new(plan: Option<Plan>) -> Disk {
         let test = plan.map(|plan| Arc::new(Test { plan, count: AtomicU64::new(0) }));
-        Disk { owner: "user".into(), put_off: Arc::default(), writing: Arc::default(), unsynced: false, test }
+        Disk {
+            owner: "user".into(),
+            put_off: Arc::default(),
+            writing: Arc::default(),
+            unsynced: false,
+            remembered: None,
+            test,
+        }
     }
 
     /// A disk that syncs nothing.
     pub fn without_sync() -> Disk {
         Disk { unsynced: true, ..Disk::new(None) }
+    }
+
+    /// A disk for a scratch folder in which nobody else writes: it syncs nothing, and remembers what it has read.
+    pub fn scratch() -> Disk {
+        Disk { remembered: Some(Arc::default()), ..Disk::without_sync() }
+    }
+
+    /// What is remembered; none where others may write.
+    pub(super) fn remembered(&self) -> Option<MutexGuard<'_, Remembered>> {
+        self.remembered.as_ref().map(|known| known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Something is written under a name, by whatever way.
+    pub(super) fn forget(&self, at: BorrowedFd<'_>, name: &str) {
+        if let Some(mut remembered) = self.remembered() {
+            remembered.forget(at, name);
+        }
     }
 
     /// A disk on which the process dies at an operation; a promise that a test has broken stays so.
@@ -256,6 +283,10 @@ impl Disk {
     }
 
     fn perform<T>(&self, step: Step<'_>, work: impl FnOnce(Extent) -> io::Result<T>) -> io::Result<T> {
+        self.forget(step.at, step.file);
+        if let Some((at, name)) = step.to {
+            self.forget(at, name);
+        }
         let Some(test) = &self.test else { return work(Extent::Whole) };
         let number = test.count.fetch_add(1, Ordering::SeqCst) + 1;
         let mishap = test.plan.mishap.filter(|(at, mishap)| match mishap {

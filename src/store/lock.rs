@@ -66,6 +66,7 @@ pub fn lock(dir: &Dir, name: &str) -> Result<Lock> {
 
 fn open(dir: &Dir, name: &str) -> Result<File> {
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    dir.disk().forget(dir.fd(), name);
     let fd = rustix::fs::openat(dir.fd(), name, flags, dir.file_mode())
         .map_err(|error| StoreError::io(dir.join(name), "lock", error))?;
     let stat = rustix::fs::fstat(&fd).map_err(|error| StoreError::io(dir.join(name), "lock", error))?;

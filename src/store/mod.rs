@@ -41,6 +41,7 @@ pub mod pulse;
 pub mod quarantine;
 pub mod receipts;
 pub mod records;
+mod remembered;
 pub mod requests;
 pub mod rewind;
 pub mod room;

@@ -160,6 +160,7 @@ impl Dir {
             | OFlags::NOFOLLOW
             | OFlags::NONBLOCK
             | OFlags::CLOEXEC;
+        self.disk().forget(self.fd(), name);
         let file = rustix::fs::openat(self.fd(), name, flags, self.file_mode())
             .map_err(|error| failed(error.into()))?;
         rustix::io::write(&file, bytes).map(|_| ()).map_err(|error| failed(error.into()))
@@ -169,6 +170,7 @@ impl Dir {
     /// both. No sync, and no count as an operation.
     pub fn replace_lazily(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let failed = |error: std::io::Error| StoreError::io(self.join(name), "replace", error);
+        self.disk().forget(self.fd(), name);
         let temporary = self.free_name()?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(self.fd(), temporary.as_str(), flags, self.file_mode())
@@ -205,6 +207,7 @@ impl Dir {
     pub fn write_at(&self, name: &str, pieces: &[(u64, String)]) -> Result<()> {
         let failed = |error: rustix::io::Errno| StoreError::io(self.join(name), "write", error);
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        self.disk().forget(self.fd(), name);
         let file = rustix::fs::openat(self.fd(), name, flags, rustix::fs::Mode::empty()).map_err(failed)?;
         for (place, text) in pieces {
             rustix::io::pwrite(&file, text.as_bytes(), *place).map_err(failed)?;
@@ -215,6 +218,7 @@ impl Dir {
     fn open_to_touch(&self, name: &str, how: OFlags) -> Result<std::os::fd::OwnedFd> {
         let flags =
             OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | how;
+        self.disk().forget(self.fd(), name);
         let opened = rustix::fs::openat(self.fd(), name, flags, self.file_mode());
         opened.map_err(|error| StoreError::io(self.join(name), "open", error))
     }
@@ -298,6 +302,8 @@ impl Dir {
 
     /// Gives a log that can be done without another name, over whatever has it. No sync, and no count as an operation.
     pub fn rename_lazily(&self, name: &str, new_name: &str) -> Result<()> {
+        self.disk().forget(self.fd(), name);
+        self.disk().forget(self.fd(), new_name);
         let renamed = rustix::fs::renameat(self.fd(), name, self.fd(), new_name);
         renamed.map_err(|error| StoreError::io(self.join(name), "rename", error))
     }

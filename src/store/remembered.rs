@@ -1,0 +1,75 @@
+//! What a disk remembers of a scratch organisation: open folders, what they hold, and files that were read.
+//!
+//! Nobody else writes there, so what was read stays true until it is written through the same disk, which then forgets
+//! it. A simulation reads the same few hundred files thousands of times; opening them was most of what it did.
+
+use super::dir::{Listed, Stat};
+use std::collections::HashMap;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// So many open folders at the most: a process may not have many more.
+const FOLDERS_MOST: usize = 400;
+/// So many bytes of files, and then it begins anew.
+const BYTES_MOST: usize = 64 * 1024 * 1024;
+
+/// A folder is known by its handle: while it is remembered, every copy of it has the same one.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    folders: HashMap<PathBuf, Arc<OwnedFd>>,
+    listings: HashMap<RawFd, Arc<Vec<Listed>>>,
+    files: HashMap<RawFd, HashMap<String, (Arc<[u8]>, Stat)>>,
+    bytes: usize,
+}
+
+impl Remembered {
+    pub fn folder(&self, path: &Path) -> Option<Arc<OwnedFd>> {
+        self.folders.get(path).cloned()
+    }
+
+    pub fn keep_folder(&mut self, path: &Path, fd: &Arc<OwnedFd>) {
+        if self.folders.len() < FOLDERS_MOST {
+            self.folders.insert(path.to_path_buf(), Arc::clone(fd));
+        }
+    }
+
+    /// Only what is under a remembered handle: the number of any other may be given to another folder.
+    fn is_known(&self, path: &Path, fd: RawFd) -> bool {
+        self.folders.get(path).is_some_and(|known| known.as_raw_fd() == fd)
+    }
+
+    pub fn listing(&self, fd: BorrowedFd<'_>) -> Option<Arc<Vec<Listed>>> {
+        self.listings.get(&fd.as_raw_fd()).cloned()
+    }
+
+    pub fn keep_listing(&mut self, path: &Path, fd: BorrowedFd<'_>, listing: &Arc<Vec<Listed>>) {
+        if self.is_known(path, fd.as_raw_fd()) {
+            self.listings.insert(fd.as_raw_fd(), Arc::clone(listing));
+        }
+    }
+
+    pub fn file(&self, fd: BorrowedFd<'_>, name: &str) -> Option<(Arc<[u8]>, Stat)> {
+        self.files.get(&fd.as_raw_fd())?.get(name).cloned()
+    }
+
+    pub fn keep_file(&mut self, path: &Path, fd: BorrowedFd<'_>, name: &str, bytes: &[u8], stat: Stat) {
+        if !self.is_known(path, fd.as_raw_fd()) {
+            return;
+        }
+        if self.bytes + bytes.len() > BYTES_MOST {
+            self.files.clear();
+            self.bytes = 0;
+        }
+        self.bytes += bytes.len();
+        self.files.entry(fd.as_raw_fd()).or_default().insert(name.to_string(), (bytes.into(), stat));
+    }
+
+    /// Something is written under a name of a folder.
+    pub fn forget(&mut self, fd: BorrowedFd<'_>, name: &str) {
+        self.listings.remove(&fd.as_raw_fd());
+        if let Some((bytes, _)) = self.files.get_mut(&fd.as_raw_fd()).and_then(|files| files.remove(name)) {
+            self.bytes -= bytes.len();
+        }
+    }
+}
