@@ -107,20 +107,22 @@ pub fn render_tap(results: &[CaseResult]) -> String {
 pub fn render_junit(dept: &str, results: &[CaseResult]) -> String {
     let failed = results.iter().filter(|case| !case.faults.is_empty()).count();
     let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\">\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\" \
+         errors=\"0\" skipped=\"0\">\n",
         escape(dept),
         results.len()
     );
     for case in results {
-        let name = escape(&case.name);
+        // Some that read it want a class: the department is one.
+        let name = format!("classname=\"{}\" name=\"{}\"", escape(dept), escape(&case.name));
         if case.faults.is_empty() {
-            text.push_str(&format!("  <testcase name=\"{name}\"/>\n"));
+            text.push_str(&format!("  <testcase {name}/>\n"));
             continue;
         }
         let first = case.faults.first().map(|fault| escape(fault)).unwrap_or_default();
         let all = escape(&case.faults.join("\n"));
         text.push_str(&format!(
-            "  <testcase name=\"{name}\">\n    <failure message=\"{first}\">{all}</failure>\n  </testcase>\n"
+            "  <testcase {name}>\n    <failure message=\"{first}\">{all}</failure>\n  </testcase>\n"
         ));
     }
     text.push_str("</testsuite>\n");
@@ -130,7 +132,9 @@ pub fn render_junit(dept: &str, results: &[CaseResult]) -> String {
 /// Text within XML; characters that XML can't hold are left out.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
-    for c in text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')) {
+    let holds =
+        |c: &char| (!c.is_control() || matches!(c, '\n' | '\t')) && !matches!(c, '\u{fffe}' | '\u{ffff}');
+    for c in text.chars().filter(holds) {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -165,9 +169,11 @@ mod tests {
             "TAP version 13\n1..2\nok 1 - good\nnot ok 2 - a<b\n  # x & \"y\"\n"
         );
         let xml = render_junit("rd", &results);
-        assert!(xml.contains("<testsuite name=\"rd\" tests=\"2\" failures=\"1\">"), "{xml}");
+        assert!(xml.contains("<testsuite name=\"rd\" tests=\"2\" failures=\"1\" errors=\"0\""), "{xml}");
         assert!(
-            xml.contains("<testcase name=\"a&lt;b\">\n    <failure message=\"x &amp; &quot;y&quot;\">"),
+            xml.contains(
+                "<testcase classname=\"rd\" name=\"a&lt;b\">\n    <failure message=\"x &amp; &quot;y&quot;\">"
+            ),
             "{xml}"
         );
     }

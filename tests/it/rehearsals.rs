@@ -56,7 +56,7 @@ fn a_case_that_does_not_hold_fails_with_what_differs() {
          not ok 3 - c-nothing\n  # it has no expected.toml\n",
     );
     let xml = rehearse(sandbox, "junit").status(1).take_stdout();
-    assert!(xml.contains("<testsuite name=\"business\" tests=\"3\" failures=\"2\">"), "{xml}");
+    assert!(xml.contains("<testsuite name=\"business\" tests=\"3\" failures=\"2\""), "{xml}");
 }
 
 #[test]
