@@ -89,15 +89,13 @@ fn week_material(department: &Department, now: Time) -> StoreResult<Material> {
 
 /// When the department first did something since a moment; upkeep itself is not work.
 fn worked_since(department: &Department, since: Option<Time>) -> StoreResult<Option<Time>> {
-    let lines = department.ledger_since(since.unwrap_or(Time::MIN_UTC))?;
-    let worked = lines.iter().find_map(|line| {
+    department.find_in_ledger(since, &|line| {
         let Line::Step(step) = line else { return None };
         let at = parse_rfc3339(&step.at)?;
         let upkeep = matches!(step.role.as_str(), "summarizer" | "documenter");
         let done = !upkeep && step.outcome == "ok";
         (done && since.is_none_or(|since| at > since)).then_some(at)
-    });
-    Ok(worked)
+    })
 }
 
 /// When the summarizer and the documenter of a department are due next; for whoever decides when to run.

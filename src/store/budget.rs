@@ -9,7 +9,7 @@ use crate::domain::budget::{Book, BudgetLine, Limit, Settlement, Spend, earliest
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 
 const NAME: &str = "budget.jsonl";
-const TAIL_FIRST: u64 = 256 * 1024;
+const TAIL_FIRST: u64 = 32 * 1024;
 
 /// Whether a call was reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]

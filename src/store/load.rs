@@ -7,7 +7,7 @@ use super::fault::{Result, StoreError};
 use super::key::Key;
 use super::messages::{Filed, Location, Mail, Unreadable};
 use super::org::Department;
-use super::tail::{Backwards, read_tail};
+use super::tail::{Backwards, find_forward, read_tail};
 use crate::domain::goal::{Goal, parse_goal};
 use crate::domain::id::made_at;
 use crate::domain::ledger::{self, Counted, Line, Recent, Shown};
@@ -203,6 +203,21 @@ impl Department {
             }
         }
         Ok(blocks.into_iter().rev().flatten().collect())
+    }
+
+    /// What is meant by the first line of the ledger after a moment that means anything, without reading those before.
+    pub fn find_in_ledger<T>(
+        &self,
+        after: Option<Time>,
+        meant: &dyn Fn(&Line) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let Some(own) = self.dir.find(".harness")? else { return Ok(None) };
+        let read = |text: &str| ledger::parse_lines(text).pop();
+        let is_before = |text: &str| {
+            let at = parse_rfc3339(read(text)?.at())?;
+            Some(after.is_some_and(|after| at <= after))
+        };
+        find_forward(&own, "runs.jsonl", &is_before, &|text| meant(&read(text)?))
     }
 
     /// Hands over every line of the ledger since a moment and perhaps some before it, block by block from the newest:

@@ -6,8 +6,11 @@ use rustix::buffer::spare_capacity;
 use rustix::io::pread;
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
+
+/// How much is looked at in one place of a log.
+const PIECE: u64 = 32 * 1024;
 
 /// The end of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +37,47 @@ pub fn read_tail(dir: &Dir, name: &str, most: u64) -> Result<Tail> {
     }
     let text = text.split_once('\n').map(|(_, rest)| rest.to_string()).unwrap_or_default();
     Ok(Tail { text, whole: false })
+}
+
+/// The first line that is meant, from a place on, in a log whose lines stand in the order of their times. `is_before`
+/// says whether a line stands before that place, where it can be read: the place is found by halving, so that a long log
+/// costs hardly more than a short one.
+pub fn find_forward<T>(
+    dir: &Dir,
+    name: &str,
+    is_before: &dyn Fn(&str) -> Option<bool>,
+    meant: &dyn Fn(&str) -> Option<T>,
+) -> Result<Option<T>> {
+    let failed = |error: io::Error| StoreError::io(dir.join(name), "read", error);
+    let Some((file, stat)) = dir.open_file(name)? else { return Ok(None) };
+    let (mut low, mut high) = (0, stat.size);
+    while high - low > PIECE {
+        let middle = low + (high - low) / 2;
+        let mut piece = Vec::new();
+        (&file).seek(SeekFrom::Start(middle)).map_err(failed)?;
+        (&file).take(PIECE).read_to_end(&mut piece).map_err(failed)?;
+        // The first line is cut, and the last one may be.
+        match to_text(&piece).lines().skip(1).find_map(is_before) {
+            Some(true) => low = middle,
+            Some(false) => high = middle,
+            None => break,
+        }
+    }
+    (&file).seek(SeekFrom::Start(low)).map_err(failed)?;
+    let mut lines = BufReader::new(file);
+    let mut line = Vec::new();
+    if low > 0 {
+        lines.read_until(b'\n', &mut line).map_err(failed)?;
+    }
+    loop {
+        line.clear();
+        if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+            return Ok(None);
+        }
+        if let Some(found) = meant(to_text(&line).trim_end()) {
+            return Ok(Some(found));
+        }
+    }
 }
 
 /// A log read from its end towards its start, in blocks of whole lines.
@@ -107,8 +151,30 @@ fn to_text(bytes: &[u8]) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::disk::Disk;
     use super::*;
-    use crate::store::disk::Disk;
+
+    #[test]
+    fn the_first_line_from_a_place_on_is_found_in_a_log_of_any_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = Dir::open(folder.path(), Disk::new(None)).unwrap();
+        for count in [0, 1, 10, 20_000] {
+            let text: String =
+                (0..count).map(|number| format!("{number} {}\n", "x".repeat(number % 90))).collect();
+            std::fs::write(folder.path().join("log"), text).unwrap();
+            let number = |line: &str| line.split(' ').next()?.parse::<usize>().ok();
+            for from in [0, 1, 7, 9_999, 19_999, 20_000] {
+                let before = |line: &str| number(line).map(|number| number < from);
+                let meant = |line: &str| number(line).filter(|number| *number >= from && number % 2 == 1);
+                let expected = (from..count).find(|number| number % 2 == 1);
+                assert_eq!(
+                    find_forward(&dir, "log", &before, &meant).unwrap(),
+                    expected,
+                    "{from} of {count}"
+                );
+            }
+        }
+    }
     use proptest::prelude::*;
 
     fn read(text: &str, bytes: u64) -> Vec<String> {
