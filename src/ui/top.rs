@@ -10,6 +10,7 @@ use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, List, ListItem, ListState, Paragraph, Row, Table, TableState, Wrap};
 use ratatui::{DefaultTerminal, Frame};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::time::Duration;
 
@@ -99,9 +100,10 @@ impl Screen {
         self.terminal.draw(|frame| draw(frame, view)).map(|_| ())
     }
 
-    /// The next key, or none in that time.
+    /// The next key, or none in that time; an end of the terminal is an error.
     pub fn key(&self, wait: Duration) -> io::Result<Option<Key>> {
-        if !event::poll(wait)? {
+        await_terminal(wait)?;
+        if !event::poll(Duration::ZERO)? {
             return Ok(None);
         }
         let Event::Key(key) = event::read()? else { return Ok(None) };
@@ -126,9 +128,26 @@ impl Drop for Screen {
     fn drop(&mut self) {
         // A panic's hook has done it already; a second time would write over its message.
         if !std::thread::panicking() {
-            ratatui::restore();
+            // Where the terminal is gone there is nothing to give back, and nobody to tell.
+            let _ = ratatui::try_restore();
         }
     }
+}
+
+/// Waits until something was typed, the time is over or a signal came. The wait is not crossterm's: once its terminal
+/// has hung up, that reads it for ever, and a closed window would leave a core busy for the rest of the night.
+fn await_terminal(wait: Duration) -> io::Result<()> {
+    let stdin = io::stdin();
+    let mut ends = [PollFd::new(&stdin, PollFlags::IN)];
+    let limit = Timespec::try_from(wait).map_err(io::Error::other)?;
+    match rustix::event::poll(&mut ends, Some(&limit)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    if ends[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        return Err(io::Error::new(io::ErrorKind::BrokenPipe, "it is gone"));
+    }
+    Ok(())
 }
 
 fn colour(tint: Tint) -> Style {

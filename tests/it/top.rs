@@ -1,7 +1,7 @@
 //! `top` in a real terminal: tmux, where it is installed.
 
 use crate::desk::{MARK, SEND, acts, business, with, worker};
-use crate::outcome::{not_run, until};
+use crate::outcome::{alive, not_run, until};
 use crate::sandbox::{Sandbox, harness};
 use std::process::Command;
 
@@ -182,6 +182,18 @@ fn at_a_terminal_what_changed_something_says_how_to_undo_it() {
     let (_, stdout, stderr) =
         sandbox.start(&["pause", "rd", "--why", "a holiday", "--quiet"]).finish().parts();
     assert_eq!((stdout.as_str(), stderr.as_str()), ("", ""), "an account of a change is left out");
+}
+
+/// Whoever closes the window leaves no process behind.
+#[test]
+fn a_terminal_that_goes_away_ends_it() {
+    let sandbox = Sandbox::new().organisation();
+    let Some(tmux) = Tmux::start(&sandbox, (80, 24)) else { return };
+    tmux.keys(&["sh -c 'echo $$ > $HOME/pid; exec harness top'", "Enter"]);
+    tmux.until("Nothing needs you.");
+    let pid = std::fs::read_to_string(sandbox.home().join("pid")).unwrap().trim().parse().unwrap();
+    drop(tmux);
+    until("top has ended", || !alive(pid));
 }
 
 #[test]
