@@ -35,21 +35,23 @@ impl App<'_> {
 
     /// A department by its name, with a guess where it is misspelt.
     pub fn department(&self, org: &Org, name: &str) -> Result<Department> {
-        let dept = Dept::parse(name).map_err(|fault| {
-            let error = CommandError::new(Kind::Usage, fault).code("bad_department");
-            if name.contains(',') {
-                error.hint("name each department by itself: `--to rd --to business`")
-            } else {
-                error
+        let error = match Dept::parse(name) {
+            Err(fault) if name.contains(',') => {
+                let error = CommandError::new(Kind::Usage, fault).code("bad_department");
+                return Err(error.hint("name each department by itself: `--to rd --to business`"));
             }
-        })?;
-        if let Some(department) = org.department(&dept)? {
-            return Ok(department);
-        }
+            Err(fault) => CommandError::new(Kind::Usage, fault).code("bad_department"),
+            Ok(dept) => match org.department(&dept)? {
+                Some(department) => return Ok(department),
+                None => {
+                    CommandError::failed(format!("there is no department `{name}`")).code("no_department")
+                }
+            },
+        };
         let known = org.departments()?.departments;
         let names: Vec<&str> = known.iter().map(Dept::as_str).collect();
-        let error = CommandError::failed(format!("there is no department `{name}`")).code("no_department");
-        Err(match nearest(name, names.iter().copied()) {
+        let wanted = Dept::suggest(name).map_or_else(|| name.to_string(), |near| near.to_string());
+        Err(match nearest(&wanted, names.iter().copied()) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None if names.is_empty() => error.hint("make it: `harness init` makes the template's five"),
             None => error.hint(format!("there are: {}", names.join(", "))),

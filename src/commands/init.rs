@@ -60,7 +60,15 @@ pub fn run(args: &InitArgs, app: &App<'_>) -> Result<Answer> {
     } else {
         (args.departments.clone(), Template::Generic)
     };
-    let parse = |name: &String| Dept::parse(name).map_err(|fault| CommandError::new(Kind::Usage, fault));
+    let parse = |name: &String| {
+        Dept::parse(name).map_err(|fault| {
+            let error = CommandError::new(Kind::Usage, fault);
+            match Dept::suggest(name) {
+                Some(near) => error.hint(format!("such as `harness init {near}`")),
+                None => error.hint("such as `harness init support`"),
+            }
+        })
+    };
     let depts = names.iter().map(parse).collect::<Result<Vec<Dept>>>()?;
     if args.dry_run {
         return Ok(dry_run(app, &depts));

@@ -124,6 +124,14 @@ impl Dept {
         if ok { Ok(Dept(text.to_string())) } else { Err(NotADepartment(text.to_string())) }
     }
 
+    /// The name that a text comes nearest to as it stands: `Sales & Co` would be `sales-co`.
+    pub fn suggest(text: &str) -> Option<Dept> {
+        let lower = text.to_lowercase();
+        let words: Vec<&str> =
+            lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        Dept::parse(super::text::cut(&words.join("-"), 63).0.trim_end_matches('-')).ok()
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -248,6 +256,19 @@ mod tests {
         for bad in ["", "-a", "A", "a/b", "..", "a b", "é", &"a".repeat(64), "a\n"] {
             assert!(Dept::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn names_that_are_none_have_one_that_is_near() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(Dept::suggest(text).as_ref().map(Dept::as_str), expected, "{text}");
+        };
+        check("Sales & Co", Some("sales-co"));
+        check("BUSINESS", Some("business"));
+        check("../etc", Some("etc"));
+        check(&"a-".repeat(60), Some("a-".repeat(32).trim_end_matches('-')));
+        check("é", None);
+        check("", None);
     }
 
     #[test]

@@ -26,15 +26,22 @@ fn what_was_sent_within_a_second_keeps_its_order() {
     let args = ["message", "mark", &ids[0], "--status", "acknowledged", "--why", "later"];
     let sandbox = sandbox.run(args).any_stdout().then();
     assert_eq!(subjects(&sandbox, "inbox", "rd"), names);
+    let told = |prompt: &str| -> Vec<String> {
+        let received = prompt.lines().filter(|line| line.contains(" received m-"));
+        received.filter_map(|line| line.split_once(" from user: ")).map(|(_, name)| name.to_owned()).collect()
+    };
     let prompt = sandbox.clone().run(["prompt", "rd"]).any_stdout().take_stdout();
-    let shown: Vec<&str> =
-        prompt.lines().filter_map(|line| line.split_once(" from user: ")).map(|(_, s)| s).collect();
-    assert_eq!(shown, names);
+    assert_eq!(told(&prompt), names);
     assert!(!prompt.contains("200020"), "{prompt}");
-    // As a thread, and with less room than there is mail: the first ones count.
-    let caps = "schema = 1\n[live_state]\ninbox_entries = 3\n";
-    let cut = sandbox.file(".harness/org.toml", caps).run(["prompt", "rd"]).any_stdout().take_stdout();
-    assert!(cut.contains("from user: three\n[cut: 3 more entries]\n"), "{cut}");
+    // With less room than there is mail the first ones count, also for closers that list what a decision may name.
+    let closer = "{% for item in items %}{{ item.id }} {% endfor %}[cut: {{ items_cut }} of them]\n";
+    let sandbox = sandbox
+        .file(".harness/org.toml", "schema = 1\n[live_state]\ninbox_entries = 3\n")
+        .file(".harness/prompts/closer/orchestrator.md", closer);
+    let prompt = sandbox.run(["prompt", "rd"]).any_stdout().take_stdout();
+    assert_eq!(told(&prompt), names[..3]);
+    assert!(prompt.contains(&format!("- {} Note\n[cut: 3 more entries]\n", ids[2])), "{prompt}");
+    assert!(prompt.contains(&format!("{} {} {} [cut: 3 of them]", ids[0], ids[1], ids[2])), "{prompt}");
 }
 
 #[test]
@@ -64,6 +71,8 @@ fn what_one_answer_sends_arrives_in_its_order() {
     let expected: Vec<String> = (0..5).map(|number| format!("Number {number}")).collect();
     assert_eq!(subjects(&sandbox, "inbox", "rd"), expected);
     assert_eq!(subjects(&sandbox, "outbox", "business"), expected);
+    // Where the history tells of none of it, the outbox does.
+    let sandbox = sandbox.without_file("org-business/.harness/runs.jsonl");
     let prompt = sandbox.run(["prompt", "business", "--role", "validator"]).any_stdout().take_stdout();
     let sent: Vec<&str> = prompt
         .lines()

@@ -166,7 +166,7 @@ fn names_that_are_no_departments_are_refused_and_nothing_is_made() {
     for name in ["../x", "a/b", "A", "-", "", ".", "é", "a b", "a\u{1b}[2Jb", "a\nb", &long] {
         let run = Sandbox::new().run(["init", "--", "good", name]).status(2);
         let run = run.stderr(
-            "error: `[..]` is not a department name: use a-z, 0-9 and -, at most 63, not first a -\n",
+            "error: `[..]` is not a department name: use a-z, 0-9 and -, at most 63, not first a -\nhint: such as `harness init [..]`\n",
         );
         assert_eq!(run.tree(""), "", "{name:?}");
     }
@@ -177,7 +177,7 @@ fn a_name_a_path_could_hide_in_shows_no_control_characters() {
     let (_, _, stderr) = Sandbox::new().run(["init", "a\u{1b}]0;x\u{7}\u{202e}b"]).parts();
     assert_eq!(
         stderr,
-        "error: `a\\u{1b}]0;x\\u{7}\\u{202e}b` is not a department name: use a-z, 0-9 and -, at most 63, not first a -\n"
+        "error: `a\\u{1b}]0;x\\u{7}\\u{202e}b` is not a department name: use a-z, 0-9 and -, at most 63, not first a -\nhint: such as `harness init a-0-x-b`\n"
     );
 }
 

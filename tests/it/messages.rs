@@ -94,6 +94,9 @@ fn a_department_that_is_not_there_is_guessed_or_listed() {
     let sandbox = Sandbox::new().organisation();
     let run = sandbox.run(send("busines", "Note")).status(1);
     let run = run.stderr("error: there is no department `busines`\nhint: did you mean `business`?\n");
+    let run = run.then().run(send("Business", "Note")).status(2);
+    let run =
+        run.stderr("error: `Business` is not a department name: [..]\nhint: did you mean `business`?\n");
     run.then().run(send("zzz", "Note")).status(1).stderr(
         "error: there is no department `zzz`\nhint: there are: business, management, marketing, rd, technology\n",
     );
