@@ -25,6 +25,7 @@ pub struct Ctx {
     disk: Disk,
     inside_run: bool,
     root_variable: Option<PathBuf>,
+    is_virtual: bool,
 }
 
 impl Ctx {
@@ -41,7 +42,8 @@ impl Ctx {
         // A root that is no UTF-8 is one too: without it the command would speak of another organisation.
         let root_variable =
             std::env::var_os("HARNESS_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
-        Ctx { fixed_now: Cell::new(fixed_now), seed, disk, inside_run, root_variable, variables }
+        let fixed_now = Cell::new(fixed_now);
+        Ctx { fixed_now, seed, disk, inside_run, root_variable, is_virtual: false, variables }
     }
 
     /// The same surroundings with a clock that is set by hand, a seed, and another disk: for what is only tried.
@@ -53,6 +55,7 @@ impl Ctx {
             disk,
             inside_run: self.inside_run,
             root_variable: self.root_variable.clone(),
+            is_virtual: true,
         }
     }
 
@@ -103,6 +106,11 @@ impl Ctx {
     /// Whether this process was started inside a run. Set at all counts, whatever the value.
     pub fn inside_run(&self) -> bool {
         self.inside_run
+    }
+
+    /// Whether something is only tried, in folders that are thrown away.
+    pub fn is_virtual(&self) -> bool {
+        self.is_virtual
     }
 
     /// The name of this machine's zone in the tz database; UTC where it can't be told.

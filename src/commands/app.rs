@@ -5,6 +5,7 @@ use crate::domain::audit::Deed;
 use crate::domain::id::{Dept, nearest};
 use crate::domain::service_unit::SERVICE_VARIABLE;
 use crate::error::{CommandError, Kind};
+use crate::store::identity::Seal;
 use crate::store::key::{Key, find_key, load_or_create};
 use crate::store::org::{Department, Org};
 use crate::ui::Ui;
@@ -23,7 +24,7 @@ pub type Result<T> = std::result::Result<T, CommandError>;
 impl App<'_> {
     /// The organisation; a new user is told how to make one.
     pub fn org(&self) -> Result<Org> {
-        let found = Org::find(&self.root, &self.ctx.disk())?;
+        let found = Org::find(&self.root, &self.ctx.disk())?.map(|org| org.sealed(self.seal()));
         found.ok_or_else(|| {
             let root = self.root.display();
             CommandError::failed(format!("there is no organisation in {root}"))
@@ -75,8 +76,19 @@ impl App<'_> {
         Ok(load_or_create(&folder, &self.ctx.disk(), || self.ctx.random())?)
     }
 
-    /// Writes down what a human command is about to change.
+    /// The key that there is, with its folder. What is only tried leaves no trace beside it.
+    pub fn seal(&self) -> Option<Seal> {
+        let folder = self.ctx.config_folder().filter(|_| !self.ctx.is_virtual())?;
+        let key = find_key(&folder, &self.ctx.disk()).ok().flatten()?;
+        Some(Seal { key, folder, disk: self.ctx.disk() })
+    }
+
+    /// Writes down what a human command is about to change, signed wherever a key can be had.
     pub fn audit(&self, org: &Org, command: &str, what: &str) -> Result<()> {
+        let org = match org.is_sealed() || self.key().is_err() {
+            true => org.clone(),
+            false => org.clone().sealed(self.seal()),
+        };
         Ok(org.write_audit(&Deed { at: self.ctx.now(), by: "user", command, what })?)
     }
 

@@ -62,7 +62,7 @@ struct IdArgs {
 
 /// Approve one: it is judged again, and carried out once
 ///
-/// Today's charter, gate and budget judge it once more, and a refusal wins. It is carried out at once where the
+/// Today's charter, limits, gate and budget judge it once more, and a refusal wins. It is carried out at once where the
 /// department is free, else by the run that holds it. The resolution is signed and never changed.
 ///
 /// Examples:
@@ -114,7 +114,7 @@ pub fn run(args: &ApprovalsArgs, app: &App<'_>) -> Result<Answer> {
 fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let (mut found, warnings) = all(app, &org, KIND)?;
-    found.retain(|one| args.all || one.request.status == RequestStatus::Pending);
+    found.retain(|one| args.all || one.is_pending());
     let rows: Vec<Vec<String>> = found
         .iter()
         .map(|one| {
@@ -139,7 +139,11 @@ fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
 }
 
 fn shown_status(app: &App<'_>, one: &FoundRequest) -> String {
-    if one.request.is_expired(app.ctx.now()) { "expired".to_string() } else { one.request.status.to_string() }
+    match one.recorded {
+        Some((recorded, _)) => recorded.to_string(),
+        None if one.request.is_expired(app.ctx.now()) => "expired".to_string(),
+        None => one.request.status.to_string(),
+    }
 }
 
 fn to_json(one: &FoundRequest) -> Value {
@@ -153,12 +157,19 @@ fn to_json(one: &FoundRequest) -> Value {
         "code": request.text("code"),
         "why": request.text("why"),
         "confidence": request.text("confidence").and_then(|text| text.parse::<u8>().ok()),
+        "rubric": request.text("rubric").map(rubric_json),
         "about": request.text("about"),
         "created": request.text("created"),
         "expires": request.text("expires"),
         "resolved_at": request.text("resolved_at"),
         "resolved_why": request.text("resolved_why"),
     })
+}
+
+/// The points of a rubric by their names.
+fn rubric_json(text: &str) -> Value {
+    let points = text.split(", ").filter_map(|point| point.rsplit_once(' '));
+    points.filter_map(|(name, number)| Some((name.to_string(), json!(number.parse::<u64>().ok()?)))).collect()
 }
 
 fn show(args: &IdArgs, app: &App<'_>) -> Result<Answer> {
@@ -182,6 +193,7 @@ fn render(app: &App<'_>, one: &FoundRequest) -> Result<String> {
     text.push_str(&line("Needs you:", "why"));
     text.push_str(&line("Rule:", "rule"));
     text.push_str(&line("Confidence:", "confidence"));
+    text.push_str(&line("Rubric:", "rubric"));
     text.push_str(&line("About:", "about"));
     text.push_str(&line("Provenance:", "provenance"));
     text.push_str(&format!(
@@ -209,7 +221,7 @@ fn try_out(app: &App<'_>, id: &str, status: RequestStatus) -> Result<Answer> {
     app.require_human("approvals")?;
     let org = app.org()?;
     let one = find(app, &org, KIND, id)?;
-    let (id, what) = (&one.request.id, preview(app, &org, &one, status)?);
+    let (id, what) = (&one.request.id, preview(app, &one, status)?);
     let data = json!({"id": id, "dept": one.department.dept, "status": status.name(), "what": what, "dry_run": true});
     Ok(Answer::new("harness.approval/1", data, format!("{id}: {what}\n")))
 }
@@ -255,10 +267,7 @@ fn walk(app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let (found, warnings) = all(app, &org, KIND)?;
     let mut decided = 0;
-    for one in found
-        .iter()
-        .filter(|one| one.request.status == RequestStatus::Pending && !one.request.is_expired(app.ctx.now()))
-    {
+    for one in found.iter().filter(|one| one.is_pending() && !one.request.is_expired(app.ctx.now())) {
         app.ui.notice_styled(&render(app, one)?);
         let status = match app.ui.ask_key("[a]pprove, [r]eject, [s]kip, [q]uit?", &KEYS) {
             'a' => RequestStatus::Approved,

@@ -150,7 +150,7 @@ fn collide(dept: &Dept, names: &[&str]) -> CommandError {
 fn write(app: &App<'_>, org: &Org, dept: &Dept, files: &[TemplateFile]) -> Result<()> {
     app.audit(org, "import", &format!("made {dept} from a template of {} files", files.len()))?;
     let dir = org.root.make(&crate::store::org::folder_name(dept))?;
-    Department { dept: dept.clone(), dir }.write_template(files)?;
+    org.department_in(dept, dir).write_template(files)?;
     // The rest of what a department has: folders, memory, logs. Nothing that is there is changed.
     lay_out_department(org, dept, Template::Generic)?;
     Ok(())

@@ -65,7 +65,7 @@ fn of_department(app: &App<'_>, department: &Department, wanted: Wanted) -> Resu
             open.map(|message| (message.id, format!("{dept}: {}", one_line(&message.subject, 60)))).collect()
         }
         Wanted::Requests(kind) => {
-            let requests = department.pending_requests(kind, &app.key()?)?.requests.into_iter();
+            let requests = department.requests(kind, &app.key()?)?.requests.into_iter();
             let pending = requests.filter(|request| request.status == RequestStatus::Pending);
             pending
                 .map(|request| {

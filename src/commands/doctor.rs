@@ -100,7 +100,7 @@ fn end_to_end(app: &App<'_>) -> Result<String> {
     let (end, _) = run_department(&there, &order, &mut Silent)?;
     let org = there.org()?;
     let answered = answers(&org, &id)?;
-    let faults: Vec<String> = verify(&org, &app.key()?)?
+    let faults: Vec<String> = verify(&org, &app.key()?, app.ctx.now())?
         .into_iter()
         .filter(|check| check.verdict == Verdict::Failed)
         .map(|check| format!("{}: {}", check.name, check.what))

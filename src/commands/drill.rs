@@ -253,7 +253,8 @@ impl<'a> Drill<'a> {
 
     fn verify(&mut self) -> Step {
         let org = self.org()?;
-        let checks = verify(&org, &self.app.key().map_err(say)?).map_err(|error| error.to_string())?;
+        let checks = verify(&org, &self.app.key().map_err(say)?, self.app.ctx.now())
+            .map_err(|error| error.to_string())?;
         let faults: Vec<String> = checks
             .iter()
             .filter(|check| check.verdict != Verdict::Passed)
@@ -285,7 +286,7 @@ impl<'a> Drill<'a> {
                 Err(error) => return Err(format!("processes of {id} can't be looked for: {error}")),
             }
         }
-        if self.org()?.gate().is_open() {
+        if self.org()?.gate(self.app.ctx.now()).is_open() {
             return Err("the gate is open".to_string());
         }
         for dept in ["business", "rd"] {

@@ -88,7 +88,7 @@ pub fn run(args: &GateArgs, app: &App<'_>) -> Result<Answer> {
     match &args.verb {
         Verb::Show => show(app, 0),
         Verb::Check => {
-            let open = app.org()?.gate().is_open();
+            let open = app.org()?.gate(app.ctx.now()).is_open();
             show(app, if open { 0 } else { 3 })
         }
         Verb::Trip(args) => set(app, &closing("trip", GateState::Tripped, args)),
@@ -111,7 +111,7 @@ fn closing<'a>(verb: &'static str, state: GateState, args: &'a WhyArgs) -> Order
 }
 
 fn show(app: &App<'_>, exit: u8) -> Result<Answer> {
-    let gate = app.org()?.gate();
+    let gate = app.org()?.gate(app.ctx.now());
     Ok(Answer::new("harness.gate/1", json_of(&gate), text_of(&gate)).exit(exit))
 }
 
@@ -136,7 +136,8 @@ fn set(app: &App<'_>, order: &Order<'_>) -> Result<Answer> {
     if order.dry_run {
         let mut data = json_of(&gate);
         data["dry_run"] = json!(true);
-        let text = format!("Would be {}; is {}", text_of(&gate).trim_end(), text_of(&org.gate()));
+        let text =
+            format!("Would be {}; is {}", text_of(&gate).trim_end(), text_of(&org.gate(app.ctx.now())));
         return Ok(Answer::new("harness.gate/1", data, text));
     }
     // Closing comes before everything else; opening is written down first.

@@ -138,7 +138,7 @@ fn enable_gate(app: &App<'_>, org: &Org) -> Result<Gate> {
     if org.own.stat("gate.json")?.is_none() {
         org.write_gate(&Gate::new(GateState::Enabled, "enabled by init", "user", app.ctx.now()))?;
     }
-    Ok(org.gate())
+    Ok(org.gate(app.ctx.now()))
 }
 
 /// What has to be typed first, so that the commands after it find the organisation; nothing where they do already.

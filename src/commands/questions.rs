@@ -124,7 +124,7 @@ pub fn escalations(args: &EscalationsArgs, app: &App<'_>) -> Result<Answer> {
 fn list(app: &App<'_>, kind: RequestKind, whole: bool) -> Result<Answer> {
     let org = app.org()?;
     let (mut found, warnings) = all(app, &org, kind)?;
-    found.retain(|one| whole || one.request.status == RequestStatus::Pending);
+    found.retain(|one| whole || one.is_pending());
     let row = |one: &FoundRequest| {
         let request = &one.request;
         let options = request.list("options");
@@ -172,7 +172,7 @@ fn try_out(app: &App<'_>, kind: RequestKind, id: &str) -> Result<Answer> {
     let org = app.org()?;
     let one = find(app, &org, kind, id)?;
     let (status, schema) = closed(kind);
-    let (id, what) = (&one.request.id, preview(app, &org, &one, status)?);
+    let (id, what) = (&one.request.id, preview(app, &one, status)?);
     let data = json!({"id": id, "dept": one.department.dept, "status": status.name(), "what": what, "dry_run": true});
     Ok(Answer::new(schema, data, format!("{id}: {what}\n")))
 }

@@ -1,13 +1,11 @@
 //! What the commands for approvals, questions and escalations have in common: finding one by its id, and resolving it.
 
 use super::app::{App, Result};
-use super::running::{Order, settle_department};
+use super::running::{Order, at_shop, settle_department};
 use crate::domain::id::{Match, match_id};
-use crate::domain::message::Provenance;
 use crate::domain::request::{Request, RequestKind, RequestStatus, Resolution};
 use crate::domain::text::one_line;
-use crate::domain::time::render_rfc3339;
-use crate::domain::verdict::{Circumstances, Verdict, judge_action, role_of};
+use crate::domain::time::{Time, render_rfc3339};
 use crate::error::{CommandError, Kind};
 use crate::run::Effects;
 use crate::run::cycle::Work;
@@ -18,6 +16,14 @@ use crate::ui::sink::Progress;
 pub struct FoundRequest {
     pub department: Department,
     pub request: Request,
+    /// What the audit log says of one whose file is pending: it was put back as it had been.
+    pub recorded: Option<(RequestStatus, Time)>,
+}
+
+impl FoundRequest {
+    pub fn is_pending(&self) -> bool {
+        self.request.status == RequestStatus::Pending && self.recorded.is_none()
+    }
 }
 
 /// Every request of one kind in the organisation, oldest first; what can't be trusted is a warning.
@@ -34,15 +40,35 @@ pub fn all(app: &App<'_>, org: &Org, kind: RequestKind) -> Result<(Vec<FoundRequ
                 one_line(&file, 100)
             ));
         }
-        found.extend(
-            requests
-                .requests
-                .into_iter()
-                .map(|request| FoundRequest { department: department.clone(), request }),
-        );
+        found.extend(requests.requests.into_iter().map(|request| FoundRequest {
+            department: department.clone(),
+            request,
+            recorded: None,
+        }));
     }
+    warnings.extend(note_recorded(org, kind, &mut found)?);
     found.sort_by(|a, b| (a.request.created, &a.request.id).cmp(&(b.request.created, &b.request.id)));
     Ok((found, warnings))
+}
+
+/// Notes what the audit log says of those whose files are pending; a warning for each that was put back.
+fn note_recorded(org: &Org, kind: RequestKind, found: &mut [FoundRequest]) -> Result<Vec<String>> {
+    let mut pending: Vec<&mut FoundRequest> = found.iter_mut().filter(|one| one.is_pending()).collect();
+    let wanted: Vec<(&str, &str)> =
+        pending.iter().map(|one| (one.request.id.as_str(), one.department.dept.as_str())).collect();
+    let recorded = org.recorded(&wanted)?;
+    let mut warnings = Vec::new();
+    for (one, recorded) in pending.iter_mut().zip(recorded) {
+        one.recorded = recorded.resolved;
+        if let Some((status, since)) = recorded.resolved {
+            let (dept, folder, id) = (&one.department.dept, kind.folder(), &one.request.id);
+            let since = render_rfc3339(since);
+            warnings.push(format!(
+                "org-{dept}/{folder}/{id}.md says pending, and the audit log has it as {status} since {since}"
+            ));
+        }
+    }
+    Ok(warnings)
 }
 
 /// The one that an id or the end of one names.
@@ -93,7 +119,14 @@ fn before(app: &App<'_>, one: &FoundRequest, status: RequestStatus) -> Result<Be
         let what = format!("`{id}` is {} since {since}", request.status);
         return Err(CommandError::failed(what).code("resolved").hint("a resolution is never changed"));
     }
-    if request.is_expired(app.ctx.now()) {
+    if let Some((other, since)) = one.recorded.filter(|(recorded, _)| *recorded != status) {
+        let what = format!(
+            "`{id}` is {other} since {}, by the audit log; its file was put back",
+            render_rfc3339(since)
+        );
+        return Err(CommandError::failed(what).code("resolved").hint("a resolution is never changed"));
+    }
+    if request.is_expired(app.ctx.now()) && one.recorded.is_none() {
         let expires = request.expires().map(render_rfc3339).unwrap_or_default();
         return Err(CommandError::failed(format!("`{id}` expired at {expires}")).code("expired"));
     }
@@ -101,28 +134,25 @@ fn before(app: &App<'_>, one: &FoundRequest, status: RequestStatus) -> Result<Be
 }
 
 /// What resolving a request would come to. Nothing is touched.
-pub fn preview(app: &App<'_>, org: &Org, one: &FoundRequest, status: RequestStatus) -> Result<String> {
+pub fn preview(app: &App<'_>, one: &FoundRequest, status: RequestStatus) -> Result<String> {
     match before(app, one, status)? {
         Before::CarriedOut => return Ok(format!("was {status} already")),
         Before::Waits => return Ok(format!("is {status}, and would be settled now")),
         Before::Open => {}
     }
-    let Ok(action) = one.request.action() else { return Ok(format!("would be {status}")) };
+    if one.request.action().is_err() {
+        return Ok(format!("would be {status}"));
+    }
     if status != RequestStatus::Approved {
         return Ok(format!("would be {status}; nothing of it would be carried out"));
     }
-    let charter = super::charter::load(&one.department)?;
-    let receivers = |name: &str, kind: &str| org.receiver(name, kind);
-    let role = role_of(one.request.text("action").unwrap_or_default());
-    let (dept, provenance) = (&one.department.dept, Provenance::Department);
-    let at = Circumstances { dept, role, provenance, receivers: Some(&receivers) };
-    let ruling = judge_action(&charter.rules, &action, &at);
-    Ok(match ruling.verdict {
-        Verdict::Refuse => {
-            format!("would be {status}, but today's rules refuse it: {} ({})", ruling.message, ruling.code)
+    let order = Order { effects: Effects::Shown, ..order(one.department.dept.as_str()) };
+    match at_shop(app, &order, |shop| shop.preview_approved(&one.request)) {
+        Err(error) if error.kind == Kind::Refused => {
+            Ok(format!("would be {status}, and would wait: {}", error.cause))
         }
-        _ => format!("would be {status} and carried out"),
-    })
+        said => said,
+    }
 }
 
 /// Resolves a request, and carries out what follows where the department is free. Says what became of it.
@@ -140,24 +170,27 @@ pub fn resolve(
         Before::Waits => return carry_out(app, dept.as_str(), id, status),
         Before::Open => {}
     }
-    app.audit(org, kind.folder(), &format!("{id} of {dept}: {status}: {why}"))?;
     let key = app.key()?;
     let resolution = Resolution { status, at: app.ctx.now(), by: "user", why };
-    let request = one.department.resolve(kind, id, &key, &resolution)?;
+    let request = one.department.resolve(org, kind, id, &key, &resolution)?;
     if request.status != status {
         return Err(CommandError::failed(format!("`{id}` was {} meanwhile", request.status)).code("resolved"));
     }
     carry_out(app, dept.as_str(), id, status)
 }
 
-fn carry_out(app: &App<'_>, dept: &str, id: &str, status: RequestStatus) -> Result<String> {
-    let order = Order {
+fn order(dept: &str) -> Order<'_> {
+    Order {
         dept,
         kind: "loop",
         work: Work::Loop { max_iterations: 1 },
         engines: vec!["rules".to_string()],
         effects: Effects::CarriedOut,
-    };
+    }
+}
+
+fn carry_out(app: &App<'_>, dept: &str, id: &str, status: RequestStatus) -> Result<String> {
+    let order = order(dept);
     let quiet = crate::ui::Ui { quiet: true, ..app.ui };
     match settle_department(app, &order, &mut Progress::new(quiet)) {
         Ok(told) => Ok(told

@@ -148,10 +148,13 @@ fn with_watched_shop<T>(
         .map_err(|error| CommandError::failed(format!("can't listen for signals: {error}")))?;
     let run = new_id(IdKind::Run, app.ctx.now(), &app.ctx.random());
     // Temporary files carry the department's name, so that its recovery knows which are its own.
-    let org = open(app, &app.ctx.disk().owned_by(&run, order.dept))?;
+    let key = app.key()?;
+    let mut org = open(app, &app.ctx.disk().owned_by(&run, order.dept))?;
+    if order.effects == Effects::CarriedOut {
+        org.settle_identity(app.ctx.now())?;
+    }
     let department = app.department(&org, order.dept)?;
     let settings = org.settings()?;
-    let key = app.key()?;
     let engines = match order.engines.as_slice() {
         [] => department.config()?.engine.unwrap_or_else(|| settings.defaults.engine.clone()),
         named => named.to_vec(),
@@ -192,7 +195,7 @@ fn with_watched_shop<T>(
 
 fn open(app: &App<'_>, disk: &Disk) -> Result<Org> {
     match Org::find(&app.root, disk)? {
-        Some(org) => Ok(org),
+        Some(org) => Ok(org.sealed(app.seal())),
         None => app.org(),
     }
 }

@@ -46,7 +46,7 @@ pub fn run(_args: &SchedulersArgs, app: &App<'_>) -> Result<Answer> {
                 continue;
             }
         };
-        let closed = what_closes(&org, &department, &config)?;
+        let closed = what_closes(&org, &department, &config, app.ctx.now())?;
         let due = due_at(None, entry.settled.as_ref(), &config, now);
         let remaining = closed.is_none().then(|| (due - now).num_seconds().max(0));
         rows.push(vec![
@@ -65,11 +65,16 @@ pub fn run(_args: &SchedulersArgs, app: &App<'_>) -> Result<Answer> {
 }
 
 /// Why nothing would run however long one waits.
-fn what_closes(org: &Org, department: &Department, config: &DirectorConfig) -> Result<Option<String>> {
+fn what_closes(
+    org: &Org,
+    department: &Department,
+    config: &DirectorConfig,
+    now: Time,
+) -> Result<Option<String>> {
     if !config.auto_loop {
         return Ok(Some("autoLoop is off".to_string()));
     }
-    let gate = org.gate();
+    let gate = org.gate(now);
     if !gate.is_open() {
         return Ok(Some(format!("the gate is {}: {}", gate.words(), gate.reason)));
     }

@@ -279,7 +279,7 @@ impl<'a> Matrix<'a> {
         run_one(&app, DEPT)?;
         let again = compare_bags(&found, &self.bag(&scratch)?);
         faults.extend(again.into_iter().map(|fault| format!("recovered twice: {fault}")));
-        let checks = verify(&app.org()?, &app.key()?)?;
+        let checks = verify(&app.org()?, &app.key()?, app.ctx.now())?;
         let failed = checks.into_iter().filter(|check| check.verdict == Verdict::Failed);
         faults.extend(failed.map(|check| format!("verify: {}: {}", check.name, check.what)));
         Ok(faults)

@@ -8,9 +8,12 @@ use serde_json::json;
 
 /// Check that everything on disk holds together
 ///
-/// The audit chain, the budget's book, the signatures under approvals, questions and escalations, the ledger against the
-/// records, the journals, and the revisions: that letters still say what was sent, that every status moved by a run has that run in
-/// the ledger, and that every decision carried out stands in the log. Each has passed, failed or not run, and says why. It changes nothing. Exit 1 where one failed.
+/// That the organisation is the one its id names; that nothing that counts can be written by everyone; the audit chain, and
+/// its end as it is kept beside your key; the budget's book; the signatures under approvals, questions and escalations,
+/// and that none was put back after the audit log had it as resolved; the ledger against the records; the journals; and
+/// the revisions: that letters still say what was sent, that every status moved by a run has that run in the ledger, and
+/// that every decision carried out stands in the log. Each has passed, failed or not run, and says why. It changes
+/// nothing. Exit 1 where one failed.
 ///
 /// Examples:
 ///   harness verify
@@ -20,7 +23,7 @@ pub struct VerifyArgs {}
 
 pub fn run(_args: &VerifyArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
-    let checks = verify(&org, &app.key()?)?;
+    let checks = verify(&org, &app.key()?, app.ctx.now())?;
     let rows: Vec<Vec<String>> = checks
         .iter()
         .map(|check| vec![check.verdict.word().to_string(), check.name.clone(), check.what.clone()])

@@ -2,6 +2,7 @@
 //!
 //! Nothing is carried out before everything has been judged. One refusal refuses the answer.
 
+pub mod approved;
 mod projects;
 
 use projects::Ahead;
@@ -169,7 +170,7 @@ impl Bench<'_> {
 
     /// A question is asked once, whatever the answer was.
     fn rule_asked(&self, question: &str) -> Option<Ruling> {
-        let (_, id) = self.asked.iter().find(|(known, _)| known.trim() == question.trim())?;
+        let (_, id) = self.asked.iter().find(|(known, _)| same_words(known) == same_words(question))?;
         Some(refuse("asked_before", "questions", format!("{id} asked the human that")))
     }
 
@@ -337,6 +338,9 @@ impl Bench<'_> {
                 refuse("messages_per_thread", what);
             }
         }
+        for message in said_twice(judged) {
+            refuse("asked_twice", message);
+        }
         let mut changed: Vec<&str> = Vec::new();
         for one in judged {
             if let Act::UpdateProject { id, .. } = &one.action.act {
@@ -399,6 +403,35 @@ impl Bench<'_> {
         });
         recent.flat_map(|step| &step.actions)
     }
+}
+
+/// What one answer asks the human twice: approval of one subject, or one question.
+fn said_twice(judged: &[Judged]) -> Vec<String> {
+    let (mut seen, mut twice) = (Vec::new(), Vec::new());
+    for one in judged {
+        let (what, again) = match &one.action.act {
+            Act::AskHuman { question, .. } => {
+                (same_words(question), "one question is asked twice; ask it once")
+            }
+            Act::RequestApproval { action, .. } => (subject_of(&action.json), APPROVED_ONCE),
+            _ if one.ruling.verdict == Verdict::NeedsApproval => {
+                (subject_of(&one.action.json), APPROVED_ONCE)
+            }
+            _ => continue,
+        };
+        if seen.contains(&(again, what.clone())) {
+            twice.push(again.to_string());
+        }
+        seen.push((again, what));
+    }
+    twice
+}
+
+const APPROVED_ONCE: &str = "approval of one subject is asked twice; one may wait for each, so ask for one";
+
+/// A question as it is compared with others: case and spaces don't make it another one.
+fn same_words(question: &str) -> String {
+    question.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// Some tags say that the tool wrote an entry.

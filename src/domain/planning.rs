@@ -138,7 +138,7 @@ impl Planning<'_> {
     fn add(&mut self, index: usize, judged: &Judged) {
         let action = &*self.with_real_ids(&judged.action);
         let (target, result) = match judged.ruling.verdict {
-            Verdict::NeedsApproval => self.ask_approval(index, action, &judged.ruling),
+            Verdict::NeedsApproval => self.ask_approval(index, action, &judged.ruling, None),
             _ => self.carry_out(index, action),
         };
         self.outcome.results.push(result);

@@ -76,7 +76,7 @@ impl RequestStatus {
         }
     }
 
-    fn parse(text: &str) -> Option<RequestStatus> {
+    pub fn parse(text: &str) -> Option<RequestStatus> {
         RequestStatus::ALL.into_iter().find(|status| status.name() == text)
     }
 }
@@ -109,10 +109,39 @@ pub struct Resolution<'a> {
 /// Signs some content; the store has the key.
 pub type Sign<'a> = dyn Fn(&str) -> String + 'a;
 
-/// Adds the signature to a new request.
-pub fn sign_request(text: &str, sign: &Sign<'_>) -> String {
+/// What makes a request count in one organisation, and in no other.
+#[derive(Clone, Debug, Default)]
+pub struct Binding {
+    /// The organisation's id; none in one that has none yet.
+    pub org: Option<String>,
+    /// When it got its id, where it was there before: what was signed until then names none.
+    pub adopted: Option<Time>,
+    /// Why nothing that is signed counts here.
+    pub refused: Option<String>,
+}
+
+impl Binding {
+    fn check(&self, named: Option<&str>, created: Time) -> Result<(), String> {
+        if let Some(why) = &self.refused {
+            return Err(why.clone());
+        }
+        match (&self.org, named) {
+            (None, None) => Ok(()),
+            (Some(org), Some(named)) if org == named => Ok(()),
+            (_, Some(_)) => Err("it was signed for another organisation".to_string()),
+            (Some(_), None) if self.adopted.is_some_and(|adopted| created <= adopted) => Ok(()),
+            (Some(_), None) => Err("it names no organisation, and this one has an id".to_string()),
+        }
+    }
+}
+
+/// Adds the organisation and the signature to a new request.
+pub fn sign_request(text: &str, binding: &Binding, sign: &Sign<'_>) -> String {
     let Ok(split) = parse_front_matter(text) else { return text.to_string() };
     let mut front = split.front.unwrap_or_default();
+    if let Some(org) = &binding.org {
+        front.set_text("org", org);
+    }
     let mac = sign(&fixed_part(&front, split.body));
     front.set_text("mac", mac);
     front.render(split.body)
@@ -128,7 +157,7 @@ fn fixed_part(front: &FrontMatter, body: &str) -> String {
 }
 
 /// Reads a request and checks its signatures.
-pub fn parse_request(text: &str, id: &str, sign: &Sign<'_>) -> Result<Request, String> {
+pub fn parse_request(text: &str, id: &str, binding: &Binding, sign: &Sign<'_>) -> Result<Request, String> {
     let split = parse_front_matter(text).map_err(|fault| fault.to_string())?;
     let front = split.front.ok_or("it has no front matter")?;
     if front.text("schema") != Some("1") {
@@ -148,6 +177,7 @@ pub fn parse_request(text: &str, id: &str, sign: &Sign<'_>) -> Result<Request, S
     }
     let status = front.text("status").and_then(RequestStatus::parse).ok_or("its status is unknown")?;
     let created = front.text("created").and_then(parse_rfc3339).ok_or("it says not when it was created")?;
+    binding.check(front.text("org"), created)?;
     let request = Request { id: id.to_string(), status, created, body: split.body.to_string(), front };
     request.check_resolution(sign)?;
     Ok(request)
@@ -241,11 +271,20 @@ impl Request {
     }
 }
 
+/// In whatever order they are named.
+fn receivers(action: &Map<String, Value>) -> String {
+    let named = action.get("to").and_then(Value::as_array).into_iter().flatten();
+    let names: std::collections::BTreeSet<&str> = named.filter_map(Value::as_str).collect();
+    names.into_iter().collect::<Vec<_>>().join(" ")
+}
+
 /// What an approval is about: one may be pending for each. For a message, its kind, recipients and project.
 pub fn subject_of(action: &Map<String, Value>) -> String {
     let text = |key: &str| action.get(key).map(ToString::to_string).unwrap_or_default();
     match action.get("do").and_then(Value::as_str) {
-        Some("send_message") => format!("send_message {} {} {}", text("kind"), text("to"), text("project")),
+        Some("send_message") => {
+            format!("send_message {} {} {}", text("kind"), receivers(action), text("project"))
+        }
         Some(name) => {
             let target = ["id", "pipeline", "file", "name", "title"].map(&text).join(" ");
             format!("{name} {}", target.trim())
@@ -264,8 +303,12 @@ mod tests {
 
     const TEXT: &str = "---\nschema: 1\nid: a-1\nstatus: pending\ncreated: 2026-11-18T00:00:00Z\nexpires: 2026-11-21T00:00:00Z\n---\nwhy\n";
 
+    fn own() -> Binding {
+        Binding { org: Some("one".to_string()), ..Binding::default() }
+    }
+
     fn signed() -> String {
-        sign_request(TEXT, &sign)
+        sign_request(TEXT, &own(), &sign)
     }
 
     fn approve(request: &Request) -> String {
@@ -275,19 +318,19 @@ mod tests {
 
     #[test]
     fn a_request_and_its_resolution_hold() {
-        let request = parse_request(&signed(), "a-1", &sign).unwrap();
+        let request = parse_request(&signed(), "a-1", &own(), &sign).unwrap();
         assert_eq!(request.status, RequestStatus::Pending);
-        let approved = parse_request(&approve(&request), "a-1", &sign).unwrap();
+        let approved = parse_request(&approve(&request), "a-1", &own(), &sign).unwrap();
         assert_eq!(approved.status, RequestStatus::Approved);
     }
 
     #[test]
     fn every_forgery_is_named() {
         let good = signed();
-        let request = parse_request(&good, "a-1", &sign).unwrap();
+        let request = parse_request(&good, "a-1", &own(), &sign).unwrap();
         let approved = approve(&request);
         let check = |text: String, part: &str| {
-            let fault = parse_request(&text, "a-1", &sign).unwrap_err();
+            let fault = parse_request(&text, "a-1", &own(), &sign).unwrap_err();
             assert!(fault.contains(part), "{fault}");
         };
         check(good.replace("why\n", "other\n"), "changed after");
@@ -301,8 +344,32 @@ mod tests {
     }
 
     #[test]
+    fn it_counts_in_its_own_organisation_alone() {
+        let at = |text: &str| parse_rfc3339(text);
+        let bare = sign_request(TEXT, &Binding::default(), &sign);
+        let check = |text: &str, binding: Binding, part: Option<&str>| {
+            let fault = parse_request(text, "a-1", &binding, &sign).err();
+            assert_eq!(fault.is_none(), part.is_none(), "{fault:?}");
+            part.map(|part| assert!(fault.unwrap().contains(part)));
+        };
+        check(&signed(), own(), None);
+        check(&signed(), Binding { org: Some("two".to_string()), ..own() }, Some("another organisation"));
+        check(&signed(), Binding::default(), Some("another organisation"));
+        check(&signed(), Binding { refused: Some("a copy".to_string()), ..own() }, Some("a copy"));
+        check(
+            &signed().replace("org: one", "org: two"),
+            Binding { org: Some("two".to_string()), ..own() },
+            Some("changed"),
+        );
+        check(&bare, own(), Some("names no organisation"));
+        check(&bare, Binding { adopted: at("2026-11-18T00:00:00Z"), ..own() }, None);
+        check(&bare, Binding { adopted: at("2026-11-17T00:00:00Z"), ..own() }, Some("names no organisation"));
+        check(&bare, Binding::default(), None);
+    }
+
+    #[test]
     fn it_expires() {
-        let request = parse_request(&signed(), "a-1", &sign).unwrap();
+        let request = parse_request(&signed(), "a-1", &own(), &sign).unwrap();
         assert!(request.is_expired(parse_rfc3339("2026-11-21T00:00:00Z").unwrap()));
         assert!(!request.is_expired(parse_rfc3339("2026-11-20T23:59:59Z").unwrap()));
     }

@@ -72,6 +72,14 @@ pub fn render_local(time: Time) -> String {
     time.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()
 }
 
+/// How far clocks may be apart before what one of them dated is from the future.
+const SKEW_S: i64 = 3_600;
+
+/// Whether a moment is still to come, by more than clocks differ.
+pub fn is_future(at: Time, now: Time) -> bool {
+    (at - now).num_seconds() > SKEW_S
+}
+
 /// How long ago, in one unit: `40s`, `6m`, `3h`, `12d`. A moment still to come counts as now.
 pub fn render_age(from: Time, now: Time) -> String {
     render_span((now - from).num_seconds())

@@ -7,6 +7,7 @@
 use super::{Effects, Refused, Result, RunError, Shop};
 use crate::domain::agent::Agent;
 use crate::domain::event::Event;
+use crate::domain::gate::Reading;
 use crate::domain::message::Message;
 use crate::domain::playbook::parse_playbook;
 use crate::domain::portfolio::Portfolio;
@@ -116,7 +117,7 @@ impl Shop<'_> {
 
     /// Asks one engine. The gate is read anew for each: the one before it may have taken minutes to say no.
     pub(super) fn ask_one(&self, name: &str, ask: &Ask<'_>) -> Result<Tried> {
-        self.check_gate()?;
+        self.check_gate(Reading::Engine)?;
         self.check_paused()?;
         let tried = self.try_engine(name, ask)?;
         if !matches!(tried, Tried::Next(_)) {

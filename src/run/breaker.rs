@@ -11,7 +11,7 @@ use crate::domain::front_matter::FrontMatter;
 use crate::domain::gate::{Gate, GateState};
 use crate::domain::id::{IdKind, derived_id};
 use crate::domain::ledger::{Line, RunLine, idle_spending};
-use crate::domain::request::{RequestKind, sign_request};
+use crate::domain::request::RequestKind;
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 
 const DEATHS: usize = 3;
@@ -110,7 +110,7 @@ impl Shop<'_> {
         }
         front.set_text("created", render_rfc3339(created));
         front.set_text("provenance", "department");
-        sign_request(&front.render(body), &self.department.signer(&self.key, RequestKind::Escalation))
+        self.department.sign_request(&front.render(body), &self.key, RequestKind::Escalation)
     }
 
     fn trip_where_many_are_paused(&self) -> Result<()> {

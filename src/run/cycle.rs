@@ -8,6 +8,7 @@ use crate::domain::config::Routing;
 use crate::domain::decision::Decision;
 use crate::domain::directive::RECEIVER;
 use crate::domain::event::Event;
+use crate::domain::gate::Reading;
 use crate::domain::ledger::Line;
 use crate::domain::message::Message;
 use crate::domain::role::{Mode, Role};
@@ -104,8 +105,9 @@ impl Shop<'_> {
             Effects::CarriedOut => self.recover(&charter)?,
             Effects::Shown => Recovered::default(),
         };
-        self.check_gate()?;
+        self.check_gate(Reading::Run)?;
         self.check_paused()?;
+        self.name_damage()?;
         if self.effects == Effects::CarriedOut {
             if self.department.dept.as_str() == RECEIVER {
                 self.org.deliver_directives(&self.department, (self.now)())?;
@@ -158,6 +160,16 @@ impl Shop<'_> {
             not_committed: None,
             refused: said_no,
         }))
+    }
+
+    /// Lines of the ledger that can't be read count towards no limit: whoever looks on hears of them.
+    fn name_damage(&self) -> Result<()> {
+        let count = self.department.ledger_damage()?;
+        if count > 0 {
+            let lines = if count == 1 { "a line".to_string() } else { format!("{count} lines") };
+            self.tell(&Event::Notice(&format!("{lines} of runs.jsonl can't be read; see `harness verify`")));
+        }
+        Ok(())
     }
 
     fn check_runs_per_hour(&self, charter: &LoadedCharter) -> Result<()> {
@@ -220,7 +232,7 @@ impl Shop<'_> {
             if (self.interrupt)().is_some() {
                 return Ok((RunOutcome::Cancelled, "stopped".to_string()));
             }
-            self.check_gate()?;
+            self.check_gate(Reading::Iteration)?;
             self.check_paused()?;
             let charter = self.accepted_charter()?;
             if self.effects == Effects::CarriedOut {
@@ -408,7 +420,6 @@ impl Shop<'_> {
         mode: Mode,
         message: Option<Message>,
     ) -> Result<Ending> {
-        self.check_gate()?;
         let charter = self.accepted_charter()?;
         let loaded = self.load(&charter)?;
         run.iterations = 1;

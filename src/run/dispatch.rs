@@ -9,6 +9,7 @@ use super::reserve::at_worst;
 use super::{Refused, Result, RunError, Shop};
 use crate::domain::budget::Spend;
 use crate::domain::event::Event;
+use crate::domain::gate::Reading;
 use crate::domain::id::{IdKind, derived_id};
 use crate::domain::ledger::RunLine;
 use crate::domain::message::{Draft, Provenance, render_message};
@@ -63,7 +64,7 @@ impl Shop<'_> {
             );
             return self.end_job(job, UNKNOWN, reason, String::new());
         }
-        self.check_gate()?;
+        self.check_gate(Reading::Job)?;
         if let Some(engine) = &job.engine {
             return self.run_agent(job, engine);
         }
@@ -226,7 +227,7 @@ impl Shop<'_> {
     pub fn settle_jobs(&self) -> Result<()> {
         for files in self.department.jobs()? {
             let Some(ended) = &files.ended else { continue };
-            match self.check_gate() {
+            match self.check_gate(Reading::JobResult) {
                 Ok(()) => {}
                 Err(RunError::Refused(Refused::Gate(_))) => return Ok(()),
                 Err(error) => return Err(error),

@@ -7,12 +7,13 @@ use super::wake::is_beat;
 use super::{Effects, Refused, Result, RunError, Shop};
 use crate::domain::decision::Decision;
 use crate::domain::event::Event;
+use crate::domain::gate::Reading;
 use crate::domain::ledger::{Line, Refusal, StepLine, render_line};
 use crate::domain::message::Provenance;
 use crate::domain::plan::{Effect, Finish, PLAN_SCHEMA, Plan, Planned};
 use crate::domain::planning::Outcome;
 use crate::domain::record::{StepRecord, render_step};
-use crate::domain::request::{RequestKind, sign_request};
+use crate::domain::request::RequestKind;
 use crate::store::apply::apply_effects;
 use crate::store::breakage::Breakage;
 use crate::store::charters::LoadedCharter;
@@ -183,7 +184,7 @@ impl Shop<'_> {
             self.journal.write(&name, &plan)?;
         }
         if !plan.effects.is_empty()
-            && let Err(closed) = self.check_gate()
+            && let Err(closed) = self.check_gate(Reading::Plan)
         {
             // The answer is in the plan, masked; as it came it may hold a secret, and the wait may be long.
             self.journal.remove(&EntryName { kind: EntryKind::Answer, ..name })?;
@@ -311,7 +312,7 @@ impl Shop<'_> {
             let Effect::Create { path, text } = &mut planned.effect else { continue };
             let folder = path.split('/').next().unwrap_or_default();
             if let Some(kind) = RequestKind::ALL.into_iter().find(|kind| kind.folder() == folder) {
-                *text = sign_request(text, &self.department.signer(&self.key, kind));
+                *text = self.department.sign_request(text, &self.key, kind);
             }
         }
         effects

@@ -148,7 +148,7 @@ impl Bench<'_> {
     }
 
     fn safety_gate(&self) -> Result<Asked> {
-        let gate = self.org.gate();
+        let gate = self.org.gate(self.now);
         let what = format!("{}: {}", gate.words(), gate.reason);
         if gate.is_open() {
             return self.passed("safety gate", what);

@@ -160,7 +160,7 @@ impl Clinic<'_> {
 
     /// Why a department would not run, whatever came.
     fn what_blocks(&self, department: &Department) -> Option<String> {
-        let gate = self.org.gate();
+        let gate = self.org.gate(self.now);
         if !gate.is_open() {
             return Some(format!("the gate is {}", gate.words()));
         }
@@ -188,7 +188,7 @@ impl Clinic<'_> {
     }
 
     fn gate(&self) -> Check {
-        let gate = self.org.gate();
+        let gate = self.org.gate(self.now);
         let verdict = if gate.is_open() { Verdict::Passed } else { Verdict::Failed };
         check("gate", verdict, format!("{}: {}", gate.words(), gate.reason))
     }
@@ -216,7 +216,7 @@ impl Clinic<'_> {
         let stuck = words.iter().zip(wards).filter(|(word, ward)| match word.state {
             State::Unreadable => ward.config.is_err(),
             State::Stale | State::NeverRan => true,
-            State::Blocked => self.org.gate().is_open() && !self.is_paused_by_user(&ward.department),
+            State::Blocked => self.org.gate(self.now).is_open() && !self.is_paused_by_user(&ward.department),
             _ => false,
         });
         let faults: Vec<String> =
@@ -327,7 +327,7 @@ impl Clinic<'_> {
         if let Pulse::At(at) = pulse {
             written.push(("the last pulse", *at));
         }
-        written.extend(parse_rfc3339(&self.org.gate().at).map(|at| ("the gate", at)));
+        written.extend(parse_rfc3339(&self.org.gate(self.now).at).map(|at| ("the gate", at)));
         Ok(match judge_clock(self.now, &written) {
             Ok(said) => check("clock", Verdict::Passed, said),
             Err(why) => check("clock", Verdict::Failed, why),

@@ -7,7 +7,7 @@ use crate::domain::front_matter::{FrontMatter, Value};
 use crate::domain::goal::{file_answer, parse_intake};
 use crate::domain::id::{IdKind, derived_id};
 use crate::domain::plan::{Effect, Finish, PLAN_SCHEMA, Plan, Planned};
-use crate::domain::request::{Request, RequestKind, RequestStatus, sign_request};
+use crate::domain::request::{Request, RequestKind, RequestStatus};
 use crate::domain::time::render_rfc3339;
 use crate::store::charters::LoadedCharter;
 use crate::store::fault::Fault;
@@ -42,7 +42,6 @@ impl Shop<'_> {
         let dept = self.department.dept.as_str();
         let questions = parse_intake(INTAKE, dept).unwrap_or_default();
         let now = (self.now)();
-        let sign = self.department.signer(&self.key, RequestKind::Question);
         let mut effects = Vec::new();
         let id = |field: &str| derived_id(IdKind::Question, now, &format!("{dept}/intake/{field}"));
         // All are of one second: sorted, their ids keep the questions in the order in which they are asked.
@@ -60,7 +59,8 @@ impl Shop<'_> {
             front.set_text("provenance", "department");
             front.set_text("intake", &question.field);
             front.set("options", Value::List(Vec::new()));
-            let text = sign_request(&front.render(&format!("{}\n", question.text.trim())), &sign);
+            let text = front.render(&format!("{}\n", question.text.trim()));
+            let text = self.department.sign_request(&text, &self.key, RequestKind::Question);
             effects.push(Planned {
                 action: None,
                 effect: Effect::Create { path: format!("questions/{id}.md"), text },

@@ -6,6 +6,7 @@ use super::upkeep::upkeep_due;
 use crate::domain::board::moments_of;
 use crate::domain::config::DirectorConfig;
 use crate::domain::directive::RECEIVER;
+use crate::domain::gate::Reading;
 use crate::domain::id::Dept;
 use crate::domain::request::{Request, RequestKind, RequestStatus};
 use crate::domain::time::{Time, parse_rfc3339};
@@ -13,6 +14,7 @@ use crate::domain::wake::check::{Cause, Facts, check};
 use crate::domain::wake::moments::{Moment, Sources, next_of};
 use crate::domain::wake::{Entry, Known, Observation, Part, Parts, Receipt, Settled, digest_part};
 use crate::domain::why::{GATES, GateLine};
+use crate::store::breakage::Breakage;
 use crate::store::fault::Result;
 use crate::store::key::Key;
 use crate::store::lock::{Attempt, try_lock};
@@ -160,7 +162,9 @@ impl Eye<'_> {
     /// up to its policy when it wakes.
     fn fire(&self, department: &Department, config: Option<&DirectorConfig>) -> Result<Vec<(Time, String)>> {
         let Some(config) = config.filter(|config| config.auto_loop) else { return Ok(Vec::new()) };
-        if !self.org.gate().is_open() || department.paused()?.is_some() || department.blocked()?.is_some() {
+        let unread = self.org.own.breaks(Breakage::GateUnread(Reading::Schedule));
+        let closed = !self.org.gate(self.now).is_open() && !unread;
+        if closed || department.paused()?.is_some() || department.blocked()?.is_some() {
             if department.schedules()?.schedules.is_empty() {
                 return Ok(Vec::new());
             }

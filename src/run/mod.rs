@@ -40,6 +40,7 @@ pub mod verify;
 mod wake;
 
 use crate::domain::event::{Event, Sink};
+use crate::domain::gate::Reading;
 use crate::domain::redact::Redactor;
 use crate::domain::settings::Settings;
 use crate::domain::time::Time;
@@ -153,9 +154,9 @@ impl Shop<'_> {
     }
 
     /// The gate, read anew. There is no way to an engine or to an effect that doesn't pass here.
-    pub fn check_gate(&self) -> Result<()> {
-        let gate = self.org.gate();
-        if gate.is_open() {
+    pub fn check_gate(&self, reading: Reading) -> Result<()> {
+        let gate = self.org.gate((self.now)());
+        if gate.is_open() || self.breaks(Breakage::GateUnread(reading)) {
             return Ok(());
         }
         Err(RunError::Refused(Refused::Gate(format!("the gate is {}: {}", gate.words(), gate.reason))))
@@ -176,6 +177,12 @@ impl Shop<'_> {
         match self.org.standing(&self.department)? {
             Standing::Accepted => {}
             other => return Err(RunError::Refused(Refused::NotAccepted(other))),
+        }
+        let open = self.department.open_to_all()?;
+        if !open.is_empty() {
+            let what =
+                format!("everyone may write to {}, so nobody knows whose rules they are", open.join(", "));
+            return Err(RunError::Refused(Refused::Charter(what)));
         }
         self.department.charter().map_err(|error| RunError::Refused(Refused::Charter(error.to_string())))
     }

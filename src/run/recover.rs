@@ -22,6 +22,7 @@ use super::step::{ReadAnswer, RefusedAnswer, SavedAnswer, StepEnd};
 use super::{Refused, Result, RunError, Shop};
 use crate::domain::decision::Decision;
 use crate::domain::event::Event;
+use crate::domain::gate::Reading;
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::message::Provenance;
 use crate::domain::plan::{Plan, Planned};
@@ -163,7 +164,7 @@ impl Shop<'_> {
             Err(error) => return Err(error.into()),
         };
         if !plan.effects.is_empty() {
-            self.check_gate()?;
+            self.check_gate(Reading::RecoveredPlan)?;
         }
         if plan.failures >= FAILURES_MAX {
             let reason = format!("the plan {} failed {} times and was set aside", name.file(), plan.failures);
@@ -246,7 +247,7 @@ impl Shop<'_> {
         if self.department.has_step(&saved.run, saved.step)? {
             return Ok(self.journal.remove(name)?);
         }
-        self.check_gate()?;
+        self.check_gate(Reading::RecoveredAnswer)?;
         let loaded = self.load_state(charter)?;
         let done = match self.read_answer(&saved, charter, &loaded)? {
             ReadAnswer::Settled(settled) => self.finish_settled(&saved, *settled, &loaded, charter)?,

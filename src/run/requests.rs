@@ -4,17 +4,22 @@
 //! An approved action is judged again by today's charter; what that refuses is not carried out, and that is said.
 
 use super::{Result, Shop};
-use crate::domain::action::parse_action;
+use crate::domain::action::{Act, Action, parse_action};
+use crate::domain::audit::{Deed, render_told};
+use crate::domain::board::Board;
+use crate::domain::budget::Spend;
 use crate::domain::digest::sha256;
 use crate::domain::event::Event;
+use crate::domain::gate::Reading;
 use crate::domain::id::{IdKind, derived_id};
+use crate::domain::judging::approved::{Carried, Counted};
 use crate::domain::judging::{judge_on_board, rule_portfolio};
-use crate::domain::message::{Draft, Provenance, render_message};
+use crate::domain::message::{Draft, Message, Provenance, render_message};
 use crate::domain::plan::{Effect, Finish, PLAN_SCHEMA, Plan, Planned};
-use crate::domain::planning::{Judged, StepFacts, plan_actions};
+use crate::domain::planning::{Judged, StepFacts, hops_after, plan_actions};
 use crate::domain::request::{Request, RequestKind, RequestStatus, Resolution, subject_of};
 use crate::domain::role::Role;
-use crate::domain::time::{Time, parse_rfc3339};
+use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 use crate::domain::verdict::{Circumstances, Ruling, Verdict, judge_action, role_of};
 use crate::store::charters::LoadedCharter;
 use crate::store::journal::{EntryKind, EntryName};
@@ -28,13 +33,21 @@ pub struct Told {
     pub what: String,
 }
 
+/// An approved action, and what it is judged in.
+struct Case<'a> {
+    request: &'a Request,
+    action: &'a Action,
+    role: Role,
+    at_hand: Option<&'a Message>,
+    board: &'a Board,
+}
+
 impl Shop<'_> {
     /// Settles requests by itself, under the lock; none where another run holds it.
     pub fn settle_requests_locked(&self) -> Result<Option<Vec<Told>>> {
         let Attempt::Held(_lock) = try_lock(&self.department.own()?, "lock")? else { return Ok(None) };
         let charter = self.accepted_charter()?;
         self.recover(&charter)?;
-        self.check_gate()?;
         self.settle_requests(&charter).map(Some)
     }
 
@@ -52,29 +65,52 @@ impl Shop<'_> {
             for request in found.requests {
                 let request = self.expire(kind, request)?;
                 if request.status != RequestStatus::Pending && !request.is_told() {
-                    if self.was_told(kind, &request)? {
-                        continue;
-                    }
-                    self.check_gate()?;
-                    told.push(self.settle_request(kind, &request, charter)?);
+                    told.extend(self.settle_open(kind, &request, charter)?);
                 }
             }
         }
         Ok(told)
     }
 
-    /// Whether the outcome of a request reached the department before: then the file was put back as it had been, and
-    /// what it stood for would happen a second time.
-    fn was_told(&self, kind: RequestKind, request: &Request) -> Result<bool> {
-        let id = outcome_id(request);
-        if self.department.find_delivered(&id)?.is_none() {
-            return Ok(false);
+    /// Settles a request that has a resolution and no mark that it was told.
+    fn settle_open(
+        &self,
+        kind: RequestKind,
+        request: &Request,
+        charter: &LoadedCharter,
+    ) -> Result<Option<Told>> {
+        if let Some(why) = self.was_told(request)? {
+            let file = format!("{}/{}.md", kind.folder(), request.id);
+            self.tell(&Event::Notice(&format!("{file} counts for nothing: {why}")));
+            return Ok(None);
         }
-        let file = format!("{}/{}.md", kind.folder(), request.id);
-        self.tell(&Event::Notice(&format!(
-            "{file} counts for nothing: its outcome was told before, as {id}"
-        )));
-        Ok(true)
+        // Where the log was cut, nobody can say what was carried out before.
+        if let Err(error) = self.org.check_audit_end() {
+            let what = format!("{}, and waits: {error}; see `harness verify`", request.status);
+            self.tell(&Event::Notice(&format!("{}: {what}", request.id)));
+            return Ok(Some(Told { id: request.id.clone(), what }));
+        }
+        self.check_gate(Reading::Request)?;
+        self.settle_request(kind, request, charter).map(Some)
+    }
+
+    /// How it is known that the outcome of a request reached the department before: then the file was put back as it
+    /// had been, and what it stood for would happen a second time.
+    fn was_told(&self, request: &Request) -> Result<Option<String>> {
+        let id = outcome_id(request);
+        if self.department.find_delivered(&id)?.is_some() {
+            return Ok(Some(format!("its outcome was told before, as {id}")));
+        }
+        let recorded = self.org.recorded(&[(&request.id, self.department.dept.as_str())])?.remove(0);
+        Ok(match recorded.resolved {
+            _ if recorded.told => {
+                Some("the audit log says that it was carried out and told before".to_string())
+            }
+            Some((status, at)) if status != request.status => {
+                Some(format!("the audit log has it as {status} since {}", render_rfc3339(at)))
+            }
+            _ => None,
+        })
     }
 
     /// The subjects that wait for approval, with the approvals' ids.
@@ -92,12 +128,15 @@ impl Shop<'_> {
 
     fn expire(&self, kind: RequestKind, request: Request) -> Result<Request> {
         let now = (self.now)();
-        if !request.is_expired(now) {
+        // What was put back as it had been, after it was resolved, is not expired now.
+        let dept = self.department.dept.as_str();
+        if !request.is_expired(now) || self.org.recorded(&[(&request.id, dept)])?.remove(0).resolved.is_some()
+        {
             return Ok(request);
         }
         let why = "nobody decided in time";
         let resolution = Resolution { status: RequestStatus::Expired, at: now, by: "harness", why };
-        Ok(self.department.resolve(kind, &request.id, &self.key, &resolution)?)
+        Ok(self.department.resolve(&self.org, kind, &request.id, &self.key, &resolution)?)
     }
 
     fn settle_request(&self, kind: RequestKind, request: &Request, charter: &LoadedCharter) -> Result<Told> {
@@ -135,6 +174,7 @@ impl Shop<'_> {
         self.journal.write(&name, &plan)?;
         self.carry_out(&name, plan)?;
         self.journal.sync()?;
+        self.audit_told(kind, request, &what)?;
         self.tell(&Event::Notice(&format!("{}: {what}", request.id)));
         Ok(Told { id: request.id.clone(), what })
     }
@@ -153,30 +193,17 @@ impl Shop<'_> {
             Ok(action) => action,
             Err(why) => return (Vec::new(), format!("approved, but it can't be carried out: {why}")),
         };
-        let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
         let dept = &self.department.dept;
         // Whose action it was; requests of earlier versions don't say.
         let role = request.text("role").and_then(Role::parse).unwrap_or_else(|| role_of(action.act.name()));
-        let at =
-            Circumstances { dept, role, provenance: Provenance::Department, receivers: Some(&receivers) };
-        let ruling = judge_action(&charter.rules, &action.json, &at);
-        if ruling.verdict == Verdict::Refuse {
-            return (
-                Vec::new(),
-                format!("approved, but today's rules refuse it: {} ({})", ruling.message, ruling.code),
-            );
-        }
         let mut board = loaded.live.board.clone();
         board.release(&request.id);
         let at_hand = request.text("about").and_then(|id| self.find_at_hand(id, loaded));
-        if let Some(fault) = judge_on_board(&action, at_hand.as_ref(), &board, (self.now)(), &request.id) {
-            let what = format!("approved, but the board refuses it: {} ({})", fault.message, fault.code);
-            return (Vec::new(), what);
-        }
-        if let Some(refused) = rule_portfolio(&loaded.live.portfolio, &action, at_hand.as_ref()) {
-            let why = format!("{} ({})", refused.message, refused.code);
-            return (Vec::new(), format!("approved, but today's rules refuse it: {why}"));
-        }
+        let case = Case { request, action: &action, role, at_hand: at_hand.as_ref(), board: &board };
+        let ruling = match self.judge_approved(&case, charter, loaded) {
+            Ok(ruling) => ruling,
+            Err(why) => return (Vec::new(), format!("approved, but {why}")),
+        };
         let ruling = Ruling { verdict: Verdict::Allow, code: "approved", ..ruling };
         let resolved = request.text("resolved_at").and_then(parse_rfc3339).unwrap_or_else(|| (self.now)());
         let curated = self.replaceable(loaded);
@@ -198,6 +225,101 @@ impl Shop<'_> {
         let outcome = plan_actions(&[Judged { action, ruling }], &facts);
         let what = format!("approved, carried out: {}", outcome.results.join("; "));
         (outcome.effects, what)
+    }
+
+    /// Judges an approved action by today's charter, board, projects, limits and budget; why it is refused.
+    fn judge_approved(
+        &self,
+        case: &Case<'_>,
+        charter: &LoadedCharter,
+        loaded: &Loaded,
+    ) -> std::result::Result<Ruling, String> {
+        let Case { request, action, role, at_hand, board } = *case;
+        let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
+        let (dept, provenance) = (&self.department.dept, Provenance::Department);
+        let at = Circumstances { dept, role, provenance, receivers: Some(&receivers) };
+        let by_rules =
+            |refused: Ruling| format!("today's rules refuse it: {} ({})", refused.message, refused.code);
+        let ruling = judge_action(&charter.rules, &action.json, &at);
+        if ruling.verdict == Verdict::Refuse {
+            return Err(by_rules(ruling));
+        }
+        if let Some(fault) = judge_on_board(action, at_hand, board, (self.now)(), &request.id) {
+            return Err(format!("the board refuses it: {} ({})", fault.message, fault.code));
+        }
+        if let Some(refused) = rule_portfolio(&loaded.live.portfolio, action, at_hand) {
+            return Err(by_rules(refused));
+        }
+        if let Some(refused) = self.rule_limits(case, charter, loaded).map_err(|error| error.to_string())? {
+            return Err(by_rules(refused));
+        }
+        match self.rule_budget(action) {
+            Ok(None) => Ok(ruling),
+            Ok(Some(why)) => Err(format!("the budget refuses it: {why}")),
+            Err(error) => Err(format!("the budget can't be read: {error}")),
+        }
+    }
+
+    fn rule_limits(
+        &self,
+        case: &Case<'_>,
+        charter: &LoadedCharter,
+        loaded: &Loaded,
+    ) -> Result<Option<Ruling>> {
+        let approvals = self.department.requests(RequestKind::Approval, &self.key)?.requests;
+        let carried = |request: &Request| Carried {
+            name: request.text("action").unwrap_or_default().to_string(),
+            asked: request.created,
+            at: resolved_at(request),
+        };
+        let approved = |request: &&Request| request.status == RequestStatus::Approved && request.is_told();
+        let carried: Vec<Carried> = approvals.iter().filter(approved).map(carried).collect();
+        let hops = match &case.action.act {
+            Act::SendMessage { reference, .. } => {
+                let named = reference.as_ref().and_then(|id| self.find_at_hand(id, loaded));
+                hops_after(named.as_ref(), case.at_hand)
+            }
+            _ => 0,
+        };
+        let (limits, ledger, now) = (&charter.rules.limits, &loaded.ledger, (self.now)());
+        let counted = Counted { limits, ledger, carried: &carried, now };
+        Ok(counted.rule(&case.request.id, case.action.act.name(), hops))
+    }
+
+    /// What a pipeline may cost is known before it is queued.
+    fn rule_budget(&self, action: &Action) -> Result<Option<String>> {
+        let Act::Dispatch { pipeline, project, .. } = &action.act else { return Ok(None) };
+        let Some(pipeline) = self.settings.pipelines.get(pipeline) else { return Ok(None) };
+        self.would_exceed(&Spend {
+            at: render_rfc3339((self.now)()),
+            dept: self.department.dept.to_string(),
+            project: project.clone(),
+            usd: pipeline.worst_case_usd,
+            tokens: pipeline.worst_case_tokens,
+            ..Spend::default()
+        })
+    }
+
+    /// What approving would come to. Nothing is touched.
+    pub fn preview_approved(&self, request: &Request) -> Result<String> {
+        let charter = self.accepted_charter()?;
+        self.check_gate(Reading::Request)?;
+        let loaded = self.load_state(&charter)?;
+        let (effects, what) = self.plan_approved(request, &charter, &loaded);
+        Ok(match effects.is_empty() {
+            true => format!("would be {what}"),
+            false => "would be approved and carried out".to_string(),
+        })
+    }
+
+    /// Every approval that was carried out stands in the audit log, too: there it can't be taken back.
+    fn audit_told(&self, kind: RequestKind, request: &Request, what: &str) -> Result<()> {
+        if kind != RequestKind::Approval || request.status != RequestStatus::Approved {
+            return Ok(());
+        }
+        let what = render_told(&request.id, self.department.dept.as_str(), what);
+        let (at, by, command) = ((self.now)(), "harness", kind.folder());
+        Ok(self.org.write_audit(&Deed { at, by, command, what: &what })?)
     }
 
     /// The message that brings the outcome to the director.

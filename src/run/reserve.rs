@@ -79,6 +79,17 @@ impl Shop<'_> {
         }
     }
 
+    /// Why a spend would be refused now; nothing is reserved.
+    pub(super) fn would_exceed(&self, spend: &Spend) -> Result<Option<String>> {
+        let portfolio = self.org.portfolio()?;
+        let mut spend = spend.clone();
+        spend.directive = portfolio.directive_of(spend.project.as_deref(), spend.directive.as_deref());
+        let mut limits = limits_for(&self.settings.budget, &spend);
+        limits.extend(portfolio.limits_for(&spend));
+        let book = Book::read(&self.org.budget_lines(earliest(&limits, (self.now)()))?);
+        Ok(book.check(&limits, &spend, (self.now)()).err())
+    }
+
     /// Settles a call by what it really cost, or by its declared worst case.
     pub(super) fn settle(&self, spend: &Spend, said: &Answered, worst: WorstTokens) -> Result<()> {
         let parts = [said.input_tokens, said.cache_write_tokens, said.cache_read_tokens];

@@ -11,7 +11,7 @@ use crate::domain::audit::Deed;
 use crate::domain::board::moments_of;
 use crate::domain::front_matter::{FrontMatter, parse_front_matter};
 use crate::domain::id::{Dept, IdKind, derived_id};
-use crate::domain::request::{RequestKind, sign_request};
+use crate::domain::request::RequestKind;
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 use crate::store::dir::Dir;
 use crate::store::fault::Result;
@@ -221,9 +221,10 @@ impl Shop<'_> {
         front.set_text("item", stalled.id.as_str());
         front.set_text("created", render_rfc3339(now));
         front.set_text("provenance", "department");
-        let signed = sign_request(
+        let signed = self.department.sign_request(
             &front.render(&format!("{text}. {}\n", stalled.way_out())),
-            &self.department.signer(&self.key, RequestKind::Escalation),
+            &self.key,
+            RequestKind::Escalation,
         );
         let what = format!("{}: stalled, escalated in {dept}", stalled.id);
         self.org.write_audit(&Deed { at: now, by: "harness", command: "health", what: &what })?;

@@ -130,7 +130,6 @@ impl Shop<'_> {
         let mut repair: Vec<Refusal> = Vec::new();
         let mut first: Option<Answered> = None;
         loop {
-            self.check_gate()?;
             let nonce = crate::domain::id::suffix(&(self.random)());
             let material = material(&self.department, input.role, (self.now)())?;
             let prompt = self.prompt(input, loaded, &nonce, &repair, &material)?;

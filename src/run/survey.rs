@@ -154,7 +154,7 @@ impl Surveyor<'_> {
             Some(dept) => vec![dept.clone()],
             None => found.departments,
         };
-        let gate = self.org.gate();
+        let gate = self.org.gate(self.now);
         let mut needs = Vec::new();
         if !gate.is_open() {
             let what = format!("the gate is {}: {}", gate.words(), gate.reason);

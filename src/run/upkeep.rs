@@ -150,7 +150,6 @@ impl Shop<'_> {
     }
 
     fn keep_up_by(&self, run: &mut Run, role: Role) -> Result<StepEnd> {
-        self.check_gate()?;
         let charter = self.accepted_charter()?;
         let now = (self.now)();
         let (upkeep, _) = self.department.upkeep()?;

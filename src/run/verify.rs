@@ -1,13 +1,14 @@
 //! Whether what is on disk holds together: each check has passed, failed, or not run, and says which.
 
 use super::revisions::{Revisions, revisions};
-use crate::domain::audit::check_chain;
+use crate::domain::audit::{Recorded, check_chain, check_head, parse_deed};
 use crate::domain::budget::BudgetLine;
 use crate::domain::ledger::Line;
 use crate::domain::record::ledger_line;
-use crate::domain::request::RequestKind;
-use crate::domain::time::Time;
+use crate::domain::request::{Request, RequestKind};
+use crate::domain::time::{Time, is_future, render_rfc3339};
 use crate::store::fault::{Fault, Result};
+use crate::store::identity::Place;
 use crate::store::journal::{Journal, is_bad_entry};
 use crate::store::key::Key;
 use crate::store::org::{Department, Org};
@@ -51,19 +52,27 @@ fn check(name: String, faults: Vec<String>, passed: String) -> Check {
 
 /// A check that could not be made is shown as such.
 fn or_not_run(name: String, made: Result<Check>) -> Check {
-    made.unwrap_or_else(|error| Check { name, verdict: Verdict::NotRun, what: error.to_string() })
+    made.unwrap_or_else(|error| {
+        // What can't be trusted has failed; only what could not be looked at has not run.
+        let failed = !matches!(error.fault, Fault::Io(_));
+        let verdict = if failed { Verdict::Failed } else { Verdict::NotRun };
+        Check { name, verdict, what: error.to_string() }
+    })
 }
 
 /// Checks the organisation and every department of it.
-pub fn verify(org: &Org, key: &Key) -> Result<Vec<Check>> {
+pub fn verify(org: &Org, key: &Key, now: Time) -> Result<Vec<Check>> {
     let mut checks = vec![
-        or_not_run("audit chain".to_string(), audit(org)),
+        organisation(org),
+        or_not_run("permissions".to_string(), permissions(org)),
+        or_not_run("audit chain".to_string(), audit(org, key, now)),
+        or_not_run("audit end".to_string(), audit_end(org)),
         or_not_run("budget".to_string(), budget(org)),
     ];
     for dept in org.departments()?.departments {
         let Some(department) = org.department(&dept)? else { continue };
         let named = |what: &str| format!("{dept}: {what}");
-        checks.push(or_not_run(named("requests"), requests(&department, key, named("requests"))));
+        checks.push(or_not_run(named("requests"), requests(org, &department, key, named("requests"))));
         checks
             .push(or_not_run(named("ledger and records"), ledger(&department, named("ledger and records"))));
         let name = named("journal");
@@ -95,16 +104,76 @@ fn revised(org: &Org, department: &Department, key: &Key, name: String) -> Resul
     Ok(check(name, faults, passed))
 }
 
-fn audit(org: &Org) -> Result<Check> {
+/// Whether what is signed here is signed for this organisation.
+fn organisation(org: &Org) -> Check {
+    let (verdict, what) = match &org.place {
+        Place::Here => (Verdict::Passed, format!("id {}", org.binding.org.as_deref().unwrap_or_default())),
+        Place::MovedFrom(from) => {
+            (Verdict::Passed, format!("moved from {from}; the next command that changes something notes it"))
+        }
+        Place::Unknown if org.binding.org.is_none() => (
+            Verdict::NotRun,
+            "it has no id yet; the next command that changes something gives it one".to_string(),
+        ),
+        Place::Unknown => (
+            Verdict::NotRun,
+            "nothing is written down of it beside your key; the next command that changes something does"
+                .to_string(),
+        ),
+        Place::CopyOf(of) => {
+            (Verdict::Failed, format!("it is a copy of {of}; what was signed there counts for nothing"))
+        }
+        Place::Bad(why) => (Verdict::Failed, why.clone()),
+    };
+    Check { name: "organisation".to_string(), verdict, what }
+}
+
+/// What everyone may write to is nobody's word.
+fn permissions(org: &Org) -> Result<Check> {
+    let mut open = org.open_to_all()?;
+    for dept in org.departments()?.departments {
+        if let Some(department) = org.department(&dept)? {
+            open.extend(department.open_to_all()?);
+        }
+    }
+    let mut faults: Vec<String> = open.iter().map(|path| format!("everyone may write to {path}")).collect();
+    faults.truncate(FAULTS_SHOWN);
+    Ok(check("permissions".to_string(), faults, "nothing that counts can be written by everyone".to_string()))
+}
+
+fn audit(org: &Org, key: &Key, now: Time) -> Result<Check> {
     let name = "audit chain".to_string();
-    let Some(text) = org.own.read("audit.jsonl", u64::MAX - 1)? else {
+    let Some(text) = org.audit_text()? else {
         return Ok(Check { name, verdict: Verdict::Failed, what: "audit.jsonl is missing".to_string() });
     };
-    let (faults, passed) = match check_chain(&text.text) {
+    let sign = |open: &str| key.sign("audit", open.as_bytes());
+    let (mut faults, passed) = match check_chain(&text, &sign) {
         Ok(head) => (Vec::new(), format!("{} lines", head.seq)),
         Err((line, why)) => (vec![format!("audit.jsonl line {line}: {why}")], String::new()),
     };
+    let ahead = text
+        .lines()
+        .enumerate()
+        .find(|(_, line)| parse_deed(line).is_some_and(|deed| is_future(deed.at, now)));
+    faults
+        .extend(ahead.map(|(index, _)| format!("audit.jsonl line {}: it is dated in the future", index + 1)));
     Ok(check(name, faults, passed))
+}
+
+/// The log has every line that is known, outside the root, to have been written.
+fn audit_end(org: &Org) -> Result<Check> {
+    let name = "audit end".to_string();
+    let Some(known) = org.known()? else {
+        let what = "no end of it is kept beside your key; it is from the next command on".to_string();
+        return Ok(Check { name, verdict: Verdict::NotRun, what });
+    };
+    let text = org.audit_text()?.unwrap_or_default();
+    let fault = check_head(&text, &known.head()).map(|why| {
+        let kept = org.known_path().map(|path| path.display().to_string()).unwrap_or_default();
+        format!("audit.jsonl: {why}. Where you put a backup back yourself, remove {kept}")
+    });
+    let passed = format!("{} of {} lines are kept beside your key", known.audit_seq, text.lines().count());
+    Ok(check(name, fault.into_iter().collect(), passed))
 }
 
 /// The book can be read, and every run that cost something stands in it: one that was cut would let it be spent again.
@@ -137,14 +206,33 @@ fn budget(org: &Org) -> Result<Check> {
     Ok(check(name, faults, format!("{} lines, {} runs that cost something", lines.len(), runs.len())))
 }
 
-fn requests(department: &Department, key: &Key, name: String) -> Result<Check> {
+fn requests(org: &Org, department: &Department, key: &Key, name: String) -> Result<Check> {
     let (mut faults, mut count) = (Vec::new(), 0);
     for kind in RequestKind::ALL {
+        let folder = kind.folder();
         let found = department.requests(kind, key)?;
         count += found.requests.len();
-        faults.extend(found.refused.iter().map(|(file, why)| format!("{}/{file}: {why}", kind.folder())));
+        faults.extend(found.refused.iter().map(|(file, why)| format!("{folder}/{file}: {why}")));
+        let dept = department.dept.as_str();
+        let wanted: Vec<(&str, &str)> = found.requests.iter().map(|one| (one.id.as_str(), dept)).collect();
+        for (request, recorded) in found.requests.iter().zip(org.recorded(&wanted)?) {
+            faults
+                .extend(put_back(request, &recorded).map(|why| format!("{folder}/{}.md {why}", request.id)));
+        }
     }
+    faults.truncate(FAULTS_SHOWN);
     Ok(check(name, faults, format!("{count} signatures")))
+}
+
+/// What is wrong with a file of which the audit log says otherwise.
+fn put_back(request: &Request, recorded: &Recorded) -> Option<String> {
+    let (status, at) = recorded.resolved?;
+    if status != request.status {
+        let since = render_rfc3339(at);
+        return Some(format!("says {}, and the audit log has it as {status} since {since}", request.status));
+    }
+    let again = recorded.told && !request.is_told();
+    again.then(|| "was put back: the audit log says that it was carried out and told".to_string())
 }
 
 /// Every line has its record with the same line in it, once; every record has its line.

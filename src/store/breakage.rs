@@ -3,6 +3,8 @@
 //! Each takes one promise away at one place, and says what then goes wrong. A release build knows none of them:
 //! [`super::disk::Disk::breaks`] is false there whatever it is asked.
 
+use crate::domain::gate::Reading;
+
 /// A promise that is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breakage {
@@ -48,6 +50,8 @@ pub enum Breakage {
     DeadNotSettled,
     /// What a crash tore off stays in the budget's book: nothing can be reserved any more.
     TornBudgetLeft,
+    /// The gate is not read at one of its places.
+    GateUnread(Reading),
 }
 
 impl Breakage {
@@ -75,7 +79,25 @@ impl Breakage {
         (Breakage::TornBudgetLeft, "torn-budget-left"),
     ];
 
+    /// Every place that reads the gate.
+    pub const GATE: [(Breakage, &str); 10] = [
+        (Breakage::GateUnread(Reading::Run), "gate-run"),
+        (Breakage::GateUnread(Reading::Iteration), "gate-iteration"),
+        (Breakage::GateUnread(Reading::Engine), "gate-engine"),
+        (Breakage::GateUnread(Reading::Plan), "gate-plan"),
+        (Breakage::GateUnread(Reading::RecoveredPlan), "gate-recovered-plan"),
+        (Breakage::GateUnread(Reading::RecoveredAnswer), "gate-recovered-answer"),
+        (Breakage::GateUnread(Reading::Request), "gate-request"),
+        (Breakage::GateUnread(Reading::Job), "gate-job"),
+        (Breakage::GateUnread(Reading::JobResult), "gate-job-result"),
+        (Breakage::GateUnread(Reading::Schedule), "gate-schedule"),
+    ];
+
     pub fn parse(name: &str) -> Option<Breakage> {
-        Breakage::ALL.into_iter().find(|(_, known)| *known == name).map(|(breakage, _)| breakage)
+        Breakage::ALL
+            .into_iter()
+            .chain(Breakage::GATE)
+            .find(|(_, known)| *known == name)
+            .map(|(breakage, _)| breakage)
     }
 }

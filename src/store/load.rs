@@ -220,6 +220,15 @@ impl Department {
         find_forward(&own, "runs.jsonl", &is_before, &|text| meant(&read(text)?))
     }
 
+    /// How many lines at the ledger's end can't be read: one that is torn off by a crash is mended by the next that is
+    /// written, and any other was damaged.
+    pub fn ledger_damage(&self) -> Result<usize> {
+        let Some(own) = self.dir.find(".harness")? else { return Ok(0) };
+        let tail = read_tail(&own, "runs.jsonl", BLOCK)?.text;
+        let whole = tail.rfind('\n').map_or("", |end| &tail[..=end]);
+        Ok(whole.lines().count() - ledger::parse_lines(whole).len())
+    }
+
     /// Hands over every line of the ledger since a moment and perhaps some before it, block by block from the newest:
     /// what is kept of them is for the caller to say, and nothing of them is kept here.
     pub fn fold_ledger(&self, since: Time, take: &mut dyn FnMut(&Line)) -> Result<()> {

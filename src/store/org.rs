@@ -3,12 +3,15 @@
 use super::dir::{Dir, EntryKind};
 use super::disk::Disk;
 use super::fault::{Result, StoreError};
+use super::identity::{Place, Seal};
 use crate::domain::config::{DirectorConfig, parse_config};
-use crate::domain::gate::{Gate, newer_gate, parse_gate};
+use crate::domain::gate::{Gate, newer_gate, parse_gate, tripped};
 use crate::domain::id::Dept;
+use crate::domain::request::Binding;
 use crate::domain::settings::{Settings, parse_settings};
 use crate::domain::time::Time;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The largest settings file that is read.
 const SETTINGS_MAX: u64 = 256 * 1024;
@@ -20,6 +23,11 @@ pub struct Org {
     pub root: Dir,
     /// `<root>/.harness`.
     pub own: Dir,
+    /// The user's key, where it is at hand.
+    pub(super) seal: Option<Seal>,
+    /// What requests here are bound to.
+    pub binding: Arc<Binding>,
+    pub place: Place,
 }
 
 /// A department's folder.
@@ -28,6 +36,8 @@ pub struct Department {
     pub dept: Dept,
     /// `org-<dept>`.
     pub dir: Dir,
+    /// What its requests are bound to.
+    pub binding: Arc<Binding>,
 }
 
 /// The departments there are, and what looks like one and isn't taken.
@@ -44,6 +54,14 @@ pub fn folder_name(dept: &Dept) -> String {
 }
 
 impl Org {
+    /// An organisation in an open folder. Whether its id is right is for [`Org::sealed`] to say.
+    pub fn of(root: Dir, own: Dir) -> Org {
+        let (seal, binding, place) = (None, Arc::default(), Place::Unknown);
+        let mut org = Org { root, own, seal, binding, place };
+        org.bind();
+        org
+    }
+
     /// Opens the organisation; absent where there is none.
     pub fn find(root: &Path, disk: &Disk) -> Result<Option<Org>> {
         let root = match Dir::open(root, disk.clone()) {
@@ -52,7 +70,7 @@ impl Org {
             Err(error) => return Err(error),
         };
         root.disk().writing().watch(root.path());
-        Ok(root.find(".harness")?.map(|own| Org { root, own }))
+        Ok(root.find(".harness")?.map(|own| Org::of(root, own)))
     }
 
     pub fn departments(&self) -> Result<Found> {
@@ -72,7 +90,12 @@ impl Org {
 
     pub fn department(&self, dept: &Dept) -> Result<Option<Department>> {
         let dir = self.root.find(&folder_name(dept))?;
-        Ok(dir.map(|dir| Department { dept: dept.clone(), dir }))
+        Ok(dir.map(|dir| self.department_in(dept, dir)))
+    }
+
+    /// A department in an open folder.
+    pub fn department_in(&self, dept: &Dept, dir: Dir) -> Department {
+        Department { dept: dept.clone(), dir, binding: self.binding.clone() }
     }
 
     /// `org.toml`; a missing one means the defaults.
@@ -83,14 +106,14 @@ impl Org {
     }
 
     /// The gate. Whatever goes wrong in reading it, it is closed.
-    pub fn gate(&self) -> Gate {
+    pub fn gate(&self, now: Time) -> Gate {
+        if self.own.everyone_writes() {
+            let path = self.own.path().display();
+            return tripped(format!("everyone may write into {path}; look at what is there, then chmod 700"));
+        }
         match self.own.read(GATE, SETTINGS_MAX) {
-            Ok(text) => parse_gate(text.map(|text| text.text).as_deref()),
-            Err(error) => {
-                let mut gate = parse_gate(None);
-                gate.reason = format!("gate.json is unreadable: {error}");
-                gate
-            }
+            Ok(text) => parse_gate(text.map(|text| text.text).as_deref(), now),
+            Err(error) => tripped(format!("gate.json is unreadable: {error}")),
         }
     }
 

@@ -51,7 +51,8 @@ mod tests {
         for name in ["m-20261018-000000-aaaaaa.md", "m-20261020-000000-bbbbbb.md", "mine.md"] {
             outbox.create(name, b"x").unwrap();
         }
-        let department = Department { dept: Dept::parse("rd").unwrap(), dir: dir.clone() };
+        let department =
+            Department { dept: Dept::parse("rd").unwrap(), dir: dir.clone(), binding: Default::default() };
         let now = parse_rfc3339("2026-11-18T00:42:01Z").unwrap();
         for _ in 0..2 {
             department.put_away_sent(now).unwrap();

@@ -198,7 +198,7 @@ mod tests {
     fn a_packed_record_is_read_as_before_and_packing_again_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let dir = Dir::open(folder.path(), Disk::new(None)).unwrap();
-        let department = Department { dept: Dept::parse("rd").unwrap(), dir };
+        let department = Department { dept: Dept::parse("rd").unwrap(), dir, binding: Default::default() };
         let names = ["20260801T000000Z_loop.md", "20260831T000000Z_loop.md", "20261101T000000Z_loop.md"];
         for name in names {
             department.write_record(name, &format!("# {name}\n")).unwrap();

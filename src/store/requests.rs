@@ -1,9 +1,12 @@
 //! Approvals, questions and escalations as files: reading them with their signatures, and resolving them.
 
+use super::dir::Dir;
 use super::fault::{Result, StoreError};
 use super::key::Key;
-use super::org::Department;
-use crate::domain::request::{Request, RequestKind, RequestStatus, Resolution, parse_request};
+use super::org::{Department, Org};
+use crate::domain::audit::{Deed, render_resolved};
+use crate::domain::request::{Request, RequestKind, RequestStatus, Resolution, parse_request, sign_request};
+use crate::domain::time::render_rfc3339;
 
 /// The largest request that is read.
 const REQUEST_MAX: u64 = 1024 * 1024;
@@ -19,42 +22,35 @@ pub struct Requests {
 
 impl Department {
     /// Signs for this department's requests of one kind.
-    pub fn signer<'a>(&'a self, key: &'a Key, kind: RequestKind) -> impl Fn(&str) -> String + 'a {
+    fn signer<'a>(&'a self, key: &'a Key, kind: RequestKind) -> impl Fn(&str) -> String + 'a {
         move |content| key.sign(kind.folder(), format!("{}\0{content}", self.dept).as_bytes())
+    }
+
+    /// A new request, signed for this department of this organisation.
+    pub fn sign_request(&self, text: &str, key: &Key, kind: RequestKind) -> String {
+        sign_request(text, &self.binding, &self.signer(key, kind))
     }
 
     /// Every request of one kind.
     pub fn requests(&self, kind: RequestKind, key: &Key) -> Result<Requests> {
-        self.requests_where(kind, key, &|_| true)
-    }
-
-    /// Those that wait, and those that can't be read. One whose front matter says that it is resolved is passed over
-    /// before its signature is looked at: there may be years of them, and `verify` looks at all.
-    pub fn pending_requests(&self, kind: RequestKind, key: &Key) -> Result<Requests> {
-        self.requests_where(kind, key, &|text| !is_resolved(text))
-    }
-
-    fn requests_where(
-        &self,
-        kind: RequestKind,
-        key: &Key,
-        wanted: &dyn Fn(&str) -> bool,
-    ) -> Result<Requests> {
         let mut found = Requests::default();
-        let Some(dir) = self.dir.find(kind.folder())? else { return Ok(found) };
+        let Some(dir) = self.requests_folder(kind)? else { return Ok(found) };
         let sign = self.signer(key, kind);
         for entry in dir.list()? {
             let Some(id) = entry.name.strip_suffix(".md") else { continue };
-            let read = dir.read(&entry.name, REQUEST_MAX);
-            let parsed = read.and_then(|text| match text.filter(|text| wanted(&text.text)) {
-                Some(text) => parse_request(&text.text, id, &sign)
+            let read = if dir.everyone_writes() {
+                Err(open_folder(&dir))
+            } else {
+                dir.read(&entry.name, REQUEST_MAX)
+            };
+            let parsed = read.and_then(|text| match text {
+                Some(text) => parse_request(&text.text, id, &self.binding, &sign)
                     .map(Some)
                     .map_err(|what| StoreError::format(dir.join(&entry.name), what)),
                 None => Ok(None),
             });
             match parsed {
-                Ok(Some(request)) => found.requests.push(request),
-                Ok(None) => {}
+                Ok(request) => found.requests.extend(request),
                 Err(error) => found.refused.push((entry.name.clone(), error.fault.to_string())),
             }
         }
@@ -62,15 +58,26 @@ impl Department {
     }
 
     pub fn request(&self, kind: RequestKind, id: &str, key: &Key) -> Result<Option<Request>> {
-        let name = format!("{}/{id}.md", kind.folder());
-        let Some(text) = self.dir.read(&name, REQUEST_MAX)? else { return Ok(None) };
-        let parsed = parse_request(&text.text, id, &self.signer(key, kind));
-        parsed.map(Some).map_err(|what| StoreError::format(self.dir.join(&name), what))
+        let name = format!("{id}.md");
+        let Some(dir) = self.requests_folder(kind)? else { return Ok(None) };
+        if dir.everyone_writes() {
+            return Err(open_folder(&dir));
+        }
+        let Some(text) = dir.read(&name, REQUEST_MAX)? else { return Ok(None) };
+        let parsed = parse_request(&text.text, id, &self.binding, &self.signer(key, kind));
+        parsed.map(Some).map_err(|what| StoreError::format(dir.join(&name), what))
     }
 
-    /// Writes a resolution. A request that is no longer pending keeps the one it has.
+    /// Its files are read as the owner's alone are: one that everyone may write to is refused.
+    fn requests_folder(&self, kind: RequestKind) -> Result<Option<Dir>> {
+        Ok(self.dir.find(kind.folder())?.map(|dir| dir.as_private()))
+    }
+
+    /// Writes a resolution, once it stands in the audit log. A request that is no longer pending keeps the one it has,
+    /// and so does one of which the log says so: a file that was put back as it had been is not open again.
     pub fn resolve(
         &self,
+        org: &Org,
         kind: RequestKind,
         id: &str,
         key: &Key,
@@ -82,8 +89,21 @@ impl Department {
         if request.status != RequestStatus::Pending {
             return Ok(request);
         }
+        let at = match org.recorded(&[(id, self.dept.as_str())])?.remove(0).resolved {
+            Some((status, at)) if status == resolution.status => at,
+            Some((status, at)) => {
+                let what = format!("the audit log has it as {status} since {}", render_rfc3339(at));
+                return Err(StoreError::format(self.dir.join(kind.folder()).join(id), what));
+            }
+            None => {
+                let what = render_resolved(id, self.dept.as_str(), resolution.status, resolution.why);
+                let (at, by, command) = (resolution.at, resolution.by, kind.folder());
+                org.write_audit(&Deed { at, by, command, what: &what })?;
+                at
+            }
+        };
         let sign = self.signer(key, kind);
-        let text = request.resolved(resolution, &sign);
+        let text = request.resolved(&Resolution { at, ..*resolution }, &sign);
         self.dir.make(kind.folder())?.replace(&format!("{id}.md"), text.as_bytes())?;
         self.request(kind, id, key)?.ok_or_else(missing)
     }
@@ -98,11 +118,7 @@ impl Department {
     }
 }
 
-/// Whether a request's front matter has a resolution, with a signature under it. One without is a forgery to be named.
-fn is_resolved(text: &str) -> bool {
-    let split = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
-    let Some((front, _)) = split else { return false };
-    let value = |key: &str| front.lines().find_map(|line| line.strip_prefix(key));
-    let words = ["approved", "rejected", "expired", "answered", "resolved"];
-    value("status: ").is_some_and(|status| words.contains(&status)) && value("resolution_mac: ").is_some()
+fn open_folder(dir: &Dir) -> StoreError {
+    let what = "everyone may write into its folder, so nobody knows whose it is; look at it, then chmod 755";
+    StoreError::format(dir.path(), what)
 }

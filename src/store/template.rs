@@ -119,7 +119,7 @@ pub fn lay_out_root(root: &Path, disk: &Disk) -> Result<Org> {
     for folder in ["directives", "projects"] {
         own.make(folder)?;
     }
-    Ok(Org { root, own })
+    Ok(Org::of(root, own))
 }
 
 /// Looks at everything that would stop `init` half-way, before the first file is written.
@@ -133,7 +133,7 @@ pub fn check_targets(root: &Path, depts: &[Dept], disk: &Disk) -> Result<()> {
         dir.find(&folder_name(dept))?;
     }
     if let Some(own) = dir.find(".harness")? {
-        Org { root: dir, own }.accepted_digests()?;
+        Org::of(dir, own).accepted_digests()?;
     }
     Ok(())
 }
@@ -155,7 +155,7 @@ fn lay_out(org: &Org, dept: &Dept, template: Template) -> Result<LaidOut> {
     for (name, text) in own.iter().copied().chain(SHARED) {
         written += usize::from(create_missing(&dir, name, &text.replace("{{ dept }}", dept.as_str()))?);
     }
-    let department = Department { dept: dept.clone(), dir };
+    let department = org.department_in(dept, dir);
     let pinned = department.pinned()?;
     let mut expected = own.iter().filter(|(name, _)| pinned.contains_key(*name));
     let is_template = pinned.len() == 3

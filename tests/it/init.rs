@@ -86,7 +86,16 @@ fn a_department_has_every_file_and_folder() {
     let own: Vec<&str> = own.lines().filter(|line| !line.starts_with("accepted/")).collect();
     assert_eq!(
         own,
-        ["accepted.json", "audit.jsonl", "directives/", "gate.json", "lock", "org.toml", "projects/"]
+        [
+            "accepted.json",
+            "audit.jsonl",
+            "directives/",
+            "gate.json",
+            "id.json",
+            "lock",
+            "org.toml",
+            "projects/"
+        ]
     );
 }
 

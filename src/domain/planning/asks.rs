@@ -1,7 +1,7 @@
 //! What waits for a human: questions, escalations, approvals.
 
 use super::{Mark, Planning};
-use crate::domain::action::{Act, Action};
+use crate::domain::action::{Act, Action, RUBRIC};
 use crate::domain::digest::sha256;
 use crate::domain::front_matter::{FrontMatter, Value};
 use crate::domain::id::IdKind;
@@ -89,7 +89,8 @@ impl Planning<'_> {
             message: outer.reason.clone(),
             hint: None,
         };
-        self.ask_approval(index, inner, &ruling)
+        let rubric = outer.json.get("rubric").and_then(serde_json::Value::as_object);
+        self.ask_approval(index, inner, &ruling, rubric.map(render_rubric))
     }
 
     /// Writes the exact action down; nothing of it is carried out until a human has approved it.
@@ -98,6 +99,7 @@ impl Planning<'_> {
         index: usize,
         action: &Action,
         ruling: &Ruling,
+        rubric: Option<String>,
     ) -> (String, String) {
         let id = self.id(IdKind::Approval, index);
         let json = serde_json::Value::Object(action.json.clone());
@@ -110,6 +112,9 @@ impl Planning<'_> {
         front.set_text("action_sha256", sha256(exact.as_bytes()));
         if let Some(confidence) = action.confidence {
             front.set_number("confidence", confidence);
+        }
+        if let Some(rubric) = rubric {
+            front.set_text("rubric", rubric);
         }
         let expires =
             self.facts.now + chrono::TimeDelta::hours(i64::try_from(self.facts.expires_hours).unwrap_or(72));
@@ -124,4 +129,10 @@ impl Planning<'_> {
         self.tell(format!("asked approval {id} of {}", action.act.name()), &ruling.message);
         (id.clone(), format!("waits for approval as {id}"))
     }
+}
+
+/// `clarity 20, constraints 10, ...`: the points that make up the confidence.
+fn render_rubric(points: &serde_json::Map<String, serde_json::Value>) -> String {
+    let points = RUBRIC.iter().filter_map(|point| Some(format!("{point} {}", points.get(*point)?)));
+    points.collect::<Vec<_>>().join(", ")
 }

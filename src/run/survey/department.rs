@@ -11,6 +11,7 @@ use crate::domain::wake::Wake;
 use crate::domain::wake::check::due_at;
 use crate::run::stop::led_runs;
 use crate::store::charters::Standing;
+use crate::store::journal::{EntryKind, Journal};
 use crate::store::org::Department;
 
 /// How many files of an inbox are read; the rest is counted.
@@ -53,6 +54,7 @@ pub fn look(surveyor: &Surveyor<'_>, department: &Department, wake: &Wake) -> (D
     look.mail();
     look.standing();
     look.holds();
+    look.plans();
     look.requests();
     look.quarantine();
     look.board();
@@ -109,6 +111,22 @@ impl Look<'_> {
                 self.need(error.to_string(), accept);
             }
         }
+        for path in self.department.open_to_all().unwrap_or_default() {
+            let path = shell_word(&self.surveyor.org.root.join(&path).display().to_string());
+            self.need(format!("everyone may write to {path}, so it is refused"), format!("chmod o-w {path}"));
+        }
+    }
+
+    /// A plan that is made and not carried out: it waits until the gate opens.
+    fn plans(&mut self) {
+        let Some(key) = &self.surveyor.key else { return };
+        let open = Journal::of(self.surveyor.org, self.department, key).and_then(|journal| journal.entries());
+        let plans = open.map(|(entries, _)| entries).unwrap_or_default();
+        let count = plans.iter().filter(|entry| entry.kind == EntryKind::Plan).count();
+        if count > 0 && !self.surveyor.org.gate(self.surveyor.now).is_open() {
+            let what = if count == 1 { "a plan waits".to_string() } else { format!("{count} plans wait") };
+            self.need(format!("{what} for the gate to open"), "harness gate enable".to_string());
+        }
     }
 
     /// Why the department does not run.
@@ -130,15 +148,28 @@ impl Look<'_> {
     fn requests(&mut self) {
         let Some(key) = &self.surveyor.key else { return };
         for kind in RequestKind::ALL {
-            let Ok(found) = self.department.pending_requests(kind, key) else { continue };
+            let Ok(found) = self.department.requests(kind, key) else { continue };
             for (file, why) in found.refused {
                 let what = format!("{}/{file} counts for nothing: {why}", kind.folder());
                 self.need(what, "harness verify".to_string());
             }
-            let pending = |request: &&Request| request.status == RequestStatus::Pending;
-            for request in found.requests.iter().filter(pending) {
-                self.view.waiting += 1;
-                self.request(kind, request);
+            let pending = found.requests.iter().filter(|request| request.status == RequestStatus::Pending);
+            let pending: Vec<&Request> = pending.collect();
+            let dept = self.department.dept.as_str();
+            let wanted: Vec<(&str, &str)> = pending.iter().map(|one| (one.id.as_str(), dept)).collect();
+            let recorded = self.surveyor.org.recorded(&wanted).unwrap_or_default();
+            for (index, request) in pending.into_iter().enumerate() {
+                match recorded.get(index).and_then(|recorded| recorded.resolved) {
+                    None => {
+                        self.view.waiting += 1;
+                        self.request(kind, request);
+                    }
+                    Some((status, _)) => {
+                        let file = format!("{}/{}.md", kind.folder(), request.id);
+                        let what = format!("{file} says pending, and the audit log has it as {status}");
+                        self.need(what, "harness verify".to_string());
+                    }
+                }
             }
         }
     }

@@ -47,6 +47,8 @@ fn shown_by(breakage: Breakage) -> (By, &'static [&'static str], &'static str) {
         Breakage::NoSweep => (By::Kill, &["sync"], "left behind: "),
         Breakage::DeadNotSettled => (By::Kill, &["append"], "is reserved and never settled"),
         Breakage::TornBudgetLeft => (By::Tear, &["append"], "budget.jsonl"),
+        // What the gate holds back is in `gate_readings`.
+        Breakage::GateUnread(_) => (By::Kill, &[], ""),
     }
 }
 
