@@ -142,6 +142,8 @@ impl Shop<'_> {
             }
             // The run has an end all the same: what is left is for the next one to recover.
             Err(error) => {
+                // A call whose settlement could not be written counts at the worst; unsettled, it would for ever.
+                let _ignored = self.settle_dead(&run.active.run);
                 let _ignored = self.end(&run, RunOutcome::Failed, &error.to_string(), &charter);
                 return Err(error);
             }

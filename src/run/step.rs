@@ -180,7 +180,11 @@ impl Shop<'_> {
                     return self.finish_settled(&saved, *settled, loaded, charter);
                 }
                 ReadAnswer::Refused { refusals, verdicts, ghost, actions } => {
-                    verdicts.iter().for_each(|verdict| self.tell(&Event::Judged(verdict)));
+                    for verdict in verdicts {
+                        // An action that isn't known is called what the answer called it.
+                        let name = self.redactor.mask(&verdict.name).into_owned();
+                        self.tell(&Event::Judged(&ActionLine { name, ..verdict }));
+                    }
                     (refusals, ghost, actions)
                 }
             };

@@ -368,7 +368,7 @@ fn help_is_offered_once_and_may_be_taken() {
     done(&sandbox, &["task", "assign", &id, "ann"]);
     let prompt = done(&sandbox, &["prompt", "rd", "--role", "orchestrator"]);
     assert!(prompt.contains(&format!("- {id} buddy (high, ann): Alpha")), "{prompt}");
-    assert!(prompt.contains(&format!("- `{id}`: task, buddy")), "{prompt}");
+    assert!(prompt.contains(&format!("- {id} buddy (")), "{prompt}");
     // The director takes it up: a worker makes the task that helps, and the loop gives it out.
     let fields = json!({"title": "Gather voices", "description": "For Alpha.\nDeliverable: ten voices.",
         "priority": "medium", "assists": id, "owner": "bob", "confidence": 90});
