@@ -125,7 +125,7 @@ fn nothing_that_arrives_while_a_loop_runs_is_lost_or_handled_twice() {
     until("the first has arrived", || fs::read_dir(&inbox).unwrap().next().is_some());
     loop {
         let over = writer.is_finished();
-        let args = ["run-loop", "business", "--engine", "rules", "--max-iterations", "1000", "--quiet"];
+        let args = ["run-loop", "business", "--engine", "rules", "--max-iterations", "100", "--quiet"];
         let (status, _, stderr) = sandbox.clone().run(args).parts();
         assert!(matches!(status, 0 | 11), "exit {status}: {stderr}");
         if over && status == 0 {
