@@ -8,6 +8,7 @@ use crate::domain::task::{Priority, Section, Task, TaskStatus};
 use crate::domain::text::{one_line, visible};
 use crate::domain::time::{render_age, render_local, render_rfc3339};
 use crate::error::CommandError;
+use crate::store::glances::Wanted;
 use crate::store::org::{Department, Org};
 use crate::ui::columns::{Column, render_columns};
 use crate::ui::{Answer, Format, bold};
@@ -64,9 +65,9 @@ impl ListArgs {
         self.all || self.status == Some(TaskStatus::Done)
     }
 
-    /// Whether the board as it is will do: then only the tasks that are shown are read whole.
-    fn is_plain(&self) -> bool {
-        !self.wants_done() && !self.blocked && self.owner.is_none() && self.priority.is_none()
+    /// What a look at every open task asks for.
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted { priority: self.priority, owner: self.owner.as_deref(), blocked: self.blocked }
     }
 
     fn wants(&self, task: &Task, board: &Board) -> bool {
@@ -78,7 +79,8 @@ impl ListArgs {
 }
 
 pub fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
-    if app.ui.format == Format::Text && args.is_plain() {
+    // What is done needs no look of this kind, and a document shows everything: there all of it is read.
+    if app.ui.format == Format::Text && !args.wants_done() {
         return overview(args, app);
     }
     let org = app.org()?;
@@ -88,7 +90,8 @@ pub fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
     };
     let (mut text, mut rows, mut warnings) = (String::new(), Vec::new(), Vec::new());
     for department in &departments {
-        let loaded = load(app, &org, department)?;
+        let charter = department.charter()?;
+        let loaded = department.board_to_show(&charter.rules, &org.settings()?, &app.key()?)?;
         for file in &loaded.unreadable {
             warnings.push(format!("org-{}/{} can't be taken: {}", department.dept, file.file, file.why));
         }
@@ -123,7 +126,7 @@ fn overview(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
     };
     let (mut text, mut warnings) = (String::new(), Vec::new());
     for department in &departments {
-        let seen = department.overview(CARDS)?;
+        let seen = department.overview(&args.wanted(), CARDS)?;
         let bad = seen.unreadable.iter();
         warnings.extend(bad.map(|(file, why)| {
             format!("org-{}/tasks/{} can't be taken: {why}", department.dept, one_line(file, 100))

@@ -14,7 +14,7 @@ use super::id::is_id;
 use super::message::Provenance;
 pub use super::priority::Priority;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
-pub use glance::glance;
+pub use glance::{Glance, glance};
 use std::fmt;
 
 /// The newest format this program knows.

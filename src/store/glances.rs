@@ -2,8 +2,9 @@
 
 use super::fault::{Result, StoreError};
 use super::org::Department;
-use crate::domain::task::{Priority, TaskStatus, glance, parse_task};
+use crate::domain::task::{Glance, Priority, Task, TaskStatus, glance, parse_task};
 use rustix::fs::{FileType, Mode, OFlags};
+use std::collections::{BTreeMap, HashSet};
 use std::os::fd::AsFd;
 
 /// How much of a file a glance looks at: its front matter is at most so long.
@@ -26,6 +27,83 @@ pub struct Overview {
     pub review: Standing,
     /// Files that can't be taken, and why.
     pub unreadable: Vec<(String, String)>,
+}
+
+/// Which tasks are counted; what is absent asks for nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    pub priority: Option<Priority>,
+    pub owner: Option<&'a str>,
+    /// Those alone that wait for another.
+    pub blocked: bool,
+}
+
+impl Wanted<'_> {
+    fn takes(&self, priority: Priority, owner: Option<&[u8]>) -> bool {
+        self.priority.is_none_or(|wanted| wanted == priority)
+            && self.owner.is_none_or(|wanted| owner == Some(wanted.as_bytes()))
+    }
+}
+
+/// A task whose dependencies are looked at once all tasks are known.
+struct Dependent {
+    id: Vec<u8>,
+    status: TaskStatus,
+    priority: Priority,
+    on: Vec<String>,
+}
+
+/// What the looks at single tasks come to.
+#[derive(Default)]
+struct Looks {
+    columns: [Firsts; 3],
+    /// Every task that is not done, and those that wait; only where blocked ones are asked for.
+    open: HashSet<String>,
+    dependents: Vec<Dependent>,
+}
+
+impl Looks {
+    fn take(&mut self, seen: &Glance<'_>, id: &[u8], wanted: &Wanted<'_>, most: usize) {
+        if wanted.blocked {
+            self.open.insert(String::from_utf8_lossy(id).into_owned());
+        }
+        if !wanted.takes(seen.priority, seen.owner) {
+            return;
+        }
+        if !wanted.blocked {
+            return self.columns[seen.status as usize].take(seen.priority, id, most);
+        }
+        let on: Vec<String> = seen.depends_on().map(|id| String::from_utf8_lossy(id).into_owned()).collect();
+        if !on.is_empty() {
+            self.dependents.push(Dependent {
+                id: id.to_vec(),
+                status: seen.status,
+                priority: seen.priority,
+                on,
+            });
+        }
+    }
+
+    fn take_read(&mut self, task: &Task, wanted: &Wanted<'_>, most: usize) {
+        let owner = task.owner.as_ref().map(String::as_bytes);
+        if wanted.blocked {
+            self.open.insert(task.id.clone());
+        }
+        let (id, status, priority) = (task.id.as_bytes(), task.status, task.priority);
+        if !wanted.takes(priority, owner) {
+            return;
+        }
+        if !wanted.blocked {
+            self.columns[status as usize].take(priority, id, most);
+        } else if !task.depends_on.is_empty() {
+            self.dependents.push(Dependent {
+                id: id.to_vec(),
+                status,
+                priority,
+                on: task.depends_on.clone(),
+            });
+        }
+    }
 }
 
 /// The first few ids of each priority.
@@ -58,13 +136,13 @@ impl Firsts {
 
 impl Department {
     /// Looks at every open task once; `most` ids of each column are kept.
-    pub fn overview(&self, most: usize) -> Result<Overview> {
+    pub fn overview(&self, wanted: &Wanted<'_>, most: usize) -> Result<Overview> {
         let mut overview = Overview::default();
         let Some(dir) = self.dir.find("tasks")? else { return Ok(overview) };
         let failed = |error: rustix::io::Errno| StoreError::io(dir.path(), "list", error);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let listing = rustix::fs::openat(dir.fd(), ".", flags, Mode::empty()).map_err(failed)?;
-        let mut columns: [Firsts; 3] = Default::default();
+        let mut looks = Looks::default();
         let mut look = vec![0; LOOK];
         for entry in rustix::fs::Dir::new(listing).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -78,28 +156,54 @@ impl Department {
                 }
                 _ => None,
             };
-            let seen = match seen {
-                Some(seen) => Ok(seen),
-                None => self.read_whole(&String::from_utf8_lossy(id)),
-            };
-            match seen {
-                Ok((TaskStatus::Done, _)) => {}
-                Ok((status, priority)) => columns[status as usize].take(priority, id, most),
+            if let Some(seen) = seen {
+                looks.take(&seen, id, wanted, most);
+                continue;
+            }
+            match self.read_whole(&String::from_utf8_lossy(id)) {
+                Ok(task) if task.is_open() => looks.take_read(&task, wanted, most),
+                Ok(_) => {}
                 Err(why) => overview.unreadable.push((name.to_string_lossy().into_owned(), why)),
             }
         }
-        let [inbox, in_progress, review] = columns.map(|column| column.into_standing(most));
+        self.count_blocked(&mut looks, most)?;
+        let [inbox, in_progress, review] = looks.columns.map(|column| column.into_standing(most));
         (overview.inbox, overview.in_progress, overview.review) = (inbox, in_progress, review);
         overview.unreadable.sort();
         Ok(overview)
     }
 
-    fn read_whole(&self, id: &str) -> std::result::Result<(TaskStatus, Priority), String> {
+    /// Counts those that wait for a task which is not done. What is not on the board is looked up once, however many
+    /// name it.
+    fn count_blocked(&self, looks: &mut Looks, most: usize) -> Result<()> {
+        let mut done: BTreeMap<String, bool> = BTreeMap::new();
+        for dependent in std::mem::take(&mut looks.dependents) {
+            let mut blocked = false;
+            for on in &dependent.on {
+                if !looks.open.contains(on) && !done.contains_key(on) {
+                    done.insert(on.clone(), self.is_done(on)?);
+                }
+                blocked |= !done.get(on).is_some_and(|done| *done);
+            }
+            if blocked {
+                looks.columns[dependent.status as usize].take(dependent.priority, &dependent.id, most);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_done(&self, id: &str) -> Result<bool> {
+        if let Ok(task) = self.read_whole(id) {
+            return Ok(task.status == TaskStatus::Done);
+        }
+        Ok(self.archived_task(id)?.is_some_and(|(task, _)| task.status == TaskStatus::Done))
+    }
+
+    fn read_whole(&self, id: &str) -> std::result::Result<Task, String> {
         let text =
             self.dir.read(&format!("tasks/{id}.md"), TASK_MAX).map_err(|error| error.fault.to_string())?;
         let text = text.ok_or("it is gone")?;
-        let task = parse_task(&text.text, id).map_err(|fault| fault.to_string())?;
-        Ok((if task.is_open() { task.status } else { TaskStatus::Done }, task.priority))
+        parse_task(&text.text, id).map_err(|fault| fault.to_string())
     }
 }
 

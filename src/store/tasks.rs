@@ -31,6 +31,24 @@ pub struct LoadedBoard {
 impl Department {
     /// The board: every open task, the roster, and what the open tasks name in the archive.
     pub fn board(&self, charter: &Charter, settings: &Settings, key: &Key) -> Result<LoadedBoard> {
+        self.board_with(charter, settings, key, origin)
+    }
+
+    /// The board for showing it: nothing on it can be changed, so that no file is hashed.
+    pub fn board_to_show(&self, charter: &Charter, settings: &Settings, key: &Key) -> Result<LoadedBoard> {
+        self.board_with(charter, settings, key, |folder, stem, _| Origin {
+            path: format!("{folder}/{stem}.md"),
+            sha256: String::new(),
+        })
+    }
+
+    fn board_with(
+        &self,
+        charter: &Charter,
+        settings: &Settings,
+        key: &Key,
+        origin: fn(&str, &str, &str) -> Origin,
+    ) -> Result<LoadedBoard> {
         let mut board = Board::new(self.dept.clone(), charter.board.clone());
         board.engines = settings.engines.keys().cloned().chain(BUILT_IN.map(str::to_string)).collect();
         board.pipelines = settings.pipelines.keys().cloned().collect();

@@ -170,19 +170,20 @@ impl Ui {
             }
             Format::Json => {
                 let ok = answer.exit == 0;
-                let mut document = json!({"schema": answer.schema, "ok": ok, "data": answer.data, "warnings": answer.warnings});
-                if let Some(Shortfall { code, message, hints }) = &answer.shortfall {
-                    let failure = Failure {
-                        code,
-                        exit: answer.exit,
-                        message: message.clone(),
-                        causes: Vec::new(),
-                        hints,
-                    };
-                    document["schema"] = json!(ERROR_SCHEMA);
-                    document["error"] = failure.to_json();
-                }
-                self.print(&render_json(&document))
+                let failure = answer.shortfall.as_ref().map(|Shortfall { code, message, hints }| Failure {
+                    code,
+                    exit: answer.exit,
+                    message: message.clone(),
+                    causes: Vec::new(),
+                    hints,
+                });
+                self.print(&render_json(&Document {
+                    schema: if failure.is_some() { ERROR_SCHEMA } else { answer.schema },
+                    ok,
+                    data: &answer.data,
+                    warnings: &answer.warnings,
+                    error: failure.map(|failure| failure.to_json()),
+                }))
             }
         };
         match printed {
@@ -335,8 +336,20 @@ fn render_hints(hints: &[String]) -> String {
 }
 
 /// One document. What a terminal would not show is written as an escape, which JSON readers undo.
-fn render_json(document: &Value) -> String {
-    let text = format!("{document:#}\n");
+/// What an answer is as a document; its data is written out as it is, not copied first.
+#[derive(serde::Serialize)]
+struct Document<'a> {
+    schema: &'a str,
+    ok: bool,
+    data: &'a Value,
+    warnings: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+fn render_json(document: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    text.push('\n');
     if matches!(visible(&text), Cow::Borrowed(_)) {
         return text;
     }
