@@ -39,6 +39,11 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// Whether owners or dependencies count.
+    fn looks_closer(&self) -> bool {
+        self.blocked || self.owner.is_some()
+    }
+
     fn takes(&self, priority: Priority, owner: Option<&[u8]>) -> bool {
         self.priority.is_none_or(|wanted| wanted == priority)
             && self.owner.is_none_or(|wanted| owner == Some(wanted.as_bytes()))
@@ -156,7 +161,7 @@ impl Department {
                 }
                 _ => None,
             };
-            if let Some(seen) = seen {
+            if let Some(seen) = seen.filter(|seen| !wanted.looks_closer() || seen.is_plain()) {
                 looks.take(&seen, id, wanted, most);
                 continue;
             }

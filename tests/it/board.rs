@@ -203,3 +203,42 @@ fn a_due_date_is_still_to_come() {
     let id = done(&sandbox, &due("2026-11-18")).trim().to_string();
     assert_eq!(task(&sandbox, &id)["due"], "2026-11-18T23:59:59Z", "a date lasts until its end");
 }
+
+/// The columns are counted at a glance, and the document by reading every file: they must agree.
+#[test]
+fn a_glance_counts_what_the_document_holds() {
+    let sandbox = desk();
+    let done_before = add(&sandbox, "Alpha", &["--owner", "ann"]);
+    done(&sandbox, &["task", "move", &done_before, "review", "--as", "ann"]);
+    done(&sandbox, &["task", "move", &done_before, "done", "--vouch", "--why", "It is right."]);
+    let open = add(&sandbox, "Beta", &["--priority", "high"]);
+    add(&sandbox, "Gamma", &["--depends-on", &open]);
+    add(&sandbox, "Delta", &["--depends-on", &done_before, "--priority", "low"]);
+    add(&sandbox, "Epsilon", &["--depends-on", &format!("{done_before},{open}"), "--priority", "low"]);
+    add(&sandbox, "Zeta", &["--owner", "ann", "--priority", "low"]);
+    // By hand: quoted, and waiting for what is nowhere.
+    let text = "---\nschema: 1\nid: t-x\ntitle: Eta\nstatus: \"inbox\"\npriority: low\ndepends_on: [\"t-nowhere\"]\ncreated: 2026-11-18T00:00:00Z\n---\nHm.\n";
+    let sandbox = sandbox.file("org-rd/tasks/t-x.md", text);
+    for filter in [
+        &[][..],
+        &["--blocked"],
+        &["--owner", "ann"],
+        &["--owner", "bob"],
+        &["--priority", "low"],
+        &["--blocked", "--priority", "low"],
+        &["--priority", "high", "--status", "inbox"],
+    ] {
+        let args = [&["task", "list", "rd"], filter].concat();
+        let listed = data(&sandbox, &args)["tasks"].as_array().unwrap().clone();
+        let of = |status: &str| listed.iter().filter(|task| task["status"] == status).count();
+        let text = done(&sandbox, &args);
+        match listed.is_empty() {
+            true => assert!(text.contains("No task is there."), "{filter:?}: {text}"),
+            false => assert!(text.contains(&format!("INBOX ({})", of("inbox"))), "{filter:?}: {text}"),
+        }
+        let shown = |task: &Value| text.contains(task["title"].as_str().unwrap());
+        assert!(listed.iter().all(shown), "{filter:?}: {text}");
+    }
+    let blocked = data(&sandbox, &["task", "list", "rd", "--blocked"])["tasks"].as_array().unwrap().len();
+    assert_eq!(blocked, 3);
+}

@@ -16,50 +16,77 @@ pub struct Glance<'a> {
 }
 
 impl<'a> Glance<'a> {
+    /// Whether owner and dependencies say what they seem to: no quotes, no escapes, no comment. Else they need a reader.
+    pub fn is_plain(&self) -> bool {
+        let safe = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b',' | b' ');
+        self.owner.unwrap_or_default().iter().chain(self.depends_on).all(safe)
+    }
+
     /// The tasks that it depends on.
     pub fn depends_on(&self) -> impl Iterator<Item = &'a [u8]> {
         self.depends_on.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|id| !id.is_empty())
     }
 }
 
-/// The place of a key among those that the tool writes. A comparison by length comes first in every arm, so that most
-/// cost two instructions: this is most of what a glance does.
-fn place(key: &[u8]) -> Option<u32> {
-    Some(match key {
-        b"schema" => 0,
-        b"id" => 1,
-        b"status" => 2,
-        b"priority" => 3,
-        b"owner" => 4,
-        b"created" => 5,
-        b"heard" => 6,
-        b"due" => 7,
-        b"due_told" => 8,
-        b"nudged" => 9,
-        b"closed" => 10,
-        b"title" => 11,
-        b"worker" => 12,
-        b"assignment" => 13,
-        b"created_by" => 14,
-        b"project" => 15,
-        b"vouched" => 16,
-        b"verdict" => 17,
-        b"verdict_by" => 18,
-        b"approved_by" => 19,
-        b"waits_for" => 20,
-        b"provenance" => 21,
-        b"mentioned" => 22,
-        b"help_told" => 23,
-        b"depends_on" => 24,
-        b"not_twin_of" => 25,
-        _ => return None,
-    })
+/// The keys that the tool writes, in the order in which it writes them: the next line's is mostly the next one here.
+const KEYS: [&[u8]; 26] = [
+    b"schema: ",
+    b"id: ",
+    b"title: ",
+    b"status: ",
+    b"priority: ",
+    b"owner: ",
+    b"worker: ",
+    b"assignment: ",
+    b"created_by: ",
+    b"created: ",
+    b"heard: ",
+    b"due: ",
+    b"due_told: ",
+    b"help_told: ",
+    b"project: ",
+    b"provenance: ",
+    b"vouched: ",
+    b"nudged: ",
+    b"verdict: ",
+    b"verdict_by: ",
+    b"approved_by: ",
+    b"closed: ",
+    b"depends_on: ",
+    b"not_twin_of: ",
+    b"waits_for: ",
+    b"mentioned: ",
+];
+const SCHEMA: usize = 0;
+const ID: usize = 1;
+const TITLE: usize = 2;
+const STATUS: usize = 3;
+const PRIORITY: usize = 4;
+const OWNER: usize = 5;
+const CREATED: usize = 9;
+const HEARD: usize = 10;
+const DUE: usize = 11;
+const DUE_TOLD: usize = 12;
+const NUDGED: usize = 17;
+const CLOSED: usize = 21;
+const DEPENDS_ON: usize = 22;
+
+/// The place of a line's key, looked for from where it is likely to be.
+#[inline]
+fn place(line: &[u8], likely: usize) -> Option<usize> {
+    if KEYS.get(likely).is_some_and(|key| line.starts_with(key)) {
+        return Some(likely);
+    }
+    let first = line.first()?;
+    let is_here = |at: &usize| KEYS[*at].first() == Some(first) && line.starts_with(KEYS[*at]);
+    (likely..KEYS.len()).find(is_here).or_else(|| (0..KEYS.len()).find(is_here))
 }
 
 /// What can be seen of an open task; none where the file must be read to know.
 pub fn glance<'a>(bytes: &'a [u8], id: &[u8]) -> Option<Glance<'a>> {
     let mut rest = bytes.strip_prefix(b"---\n")?;
-    let (mut status, mut priority, mut owner, mut depends_on, mut seen) = (None, None, None, &b""[..], 0u32);
+    let (mut status, mut priority, mut owner, mut depends_on) = (None, None, None, &b""[..]);
+    let (mut seen, mut likely) = (0u32, 0);
     loop {
         let end = newline(rest)?;
         let line = &rest[..end];
@@ -67,12 +94,13 @@ pub fn glance<'a>(bytes: &'a [u8], id: &[u8]) -> Option<Glance<'a>> {
         if line == b"---" {
             break;
         }
-        let (key, value) = split(line)?;
-        let bit = place(key)?;
-        match bit {
-            0 if value != b"1" => return None,
-            1 if value != id => return None,
-            2 => {
+        let at = place(line, likely)?;
+        likely = at + 1;
+        let value = &line[KEYS[at].len()..];
+        match at {
+            SCHEMA if value != b"1" => return None,
+            ID if value != id => return None,
+            STATUS => {
                 status = Some(match value {
                     b"inbox" => TaskStatus::Inbox,
                     b"in_progress" => TaskStatus::InProgress,
@@ -80,7 +108,7 @@ pub fn glance<'a>(bytes: &'a [u8], id: &[u8]) -> Option<Glance<'a>> {
                     _ => return None,
                 });
             }
-            3 => {
+            PRIORITY => {
                 priority = Some(match value {
                     b"high" => Priority::High,
                     b"medium" => Priority::Medium,
@@ -88,36 +116,25 @@ pub fn glance<'a>(bytes: &'a [u8], id: &[u8]) -> Option<Glance<'a>> {
                     _ => return None,
                 });
             }
-            4 => owner = Some(plain(value)?),
+            OWNER if !value.is_empty() => owner = Some(value),
             // Times are as the tool writes them.
-            5..=10 if value.len() != 20 || value[19] != b'Z' => return None,
-            24 => depends_on = plain(value.strip_prefix(b"[")?.strip_suffix(b"]")?)?,
+            CREATED | HEARD | DUE | DUE_TOLD | NUDGED | CLOSED if value.len() != 20 || value[19] != b'Z' => {
+                return None;
+            }
+            DEPENDS_ON => depends_on = value.strip_prefix(b"[")?.strip_suffix(b"]")?,
+            _ if value.is_empty() => return None,
             _ => {}
         }
         // A key that stands there twice is for the reader that says so.
-        if seen & (1 << bit) != 0 {
+        if seen & (1 << at) != 0 {
             return None;
         }
-        seen |= 1 << bit;
+        seen |= 1 << at;
     }
     let (status, priority) = (status?, priority?);
-    let needed = (1 << 0) | (1 << 1) | (1 << 5) | (1 << 11);
+    let needed = (1 << SCHEMA) | (1 << ID) | (1 << TITLE) | (1 << CREATED);
     let owned = status == TaskStatus::Inbox || owner.is_some();
     (seen & needed == needed && owned).then_some(Glance { status, priority, owner, depends_on })
-}
-
-/// A text that needs no reader to know what it says: no quotes, no escapes, no comment.
-fn plain(value: &[u8]) -> Option<&[u8]> {
-    let safe = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b',' | b' ');
-    value.iter().all(safe).then_some(value)
-}
-
-/// A line's key and value; none where the value is not as the tool would write it.
-fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    // Keys are short: a byte after another is faster than anything that looks at many at once.
-    let colon = line.iter().position(|byte| *byte == b':')?;
-    let value = line.get(colon + 2..)?;
-    (line[colon + 1] == b' ' && !value.is_empty()).then_some((&line[..colon], value))
 }
 
 /// Where the line ends, eight bytes at a time.
@@ -179,6 +196,9 @@ mod tests {
                 let read = parse_task(&text, "t-1");
                 let read = read.map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
                 prop_assert_eq!((seen.status, seen.priority), (read.status, read.priority));
+                if !seen.is_plain() {
+                    return Ok(());
+                }
                 prop_assert_eq!(seen.owner.map(<[u8]>::to_vec), read.owner.map(String::into_bytes));
                 let depends_on: Vec<Vec<u8>> = read.depends_on.into_iter().map(String::into_bytes).collect();
                 prop_assert_eq!(seen.depends_on().map(<[u8]>::to_vec).collect::<Vec<_>>(), depends_on);
