@@ -86,7 +86,7 @@ fn figures(data: &Value) -> Result<Vec<(&'static str, String)>> {
         ("engine calls a handled message", per(calls, handled)),
         (
             "prompt bytes a handled message",
-            if handled == 0 { "-".into() } else { (bytes / handled).to_string() },
+            bytes.checked_div(handled).map_or("-".into(), |each| each.to_string()),
         ),
         ("share of a prompt in its stable prefix", per(number("prefix_bytes")?, bytes)),
         ("hours in which nothing came", number("idle_hours")?.to_string()),

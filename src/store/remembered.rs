@@ -14,12 +14,15 @@ const FOLDERS_MOST: usize = 400;
 /// So many bytes of files, and then it begins anew.
 const BYTES_MOST: usize = 64 * 1024 * 1024;
 
+/// A file as it was read, and what its stat said then.
+type Contents = (Arc<[u8]>, Stat);
+
 /// A folder is known by its handle: while it is remembered, every copy of it has the same one.
 #[derive(Debug, Default)]
 pub struct Remembered {
     folders: HashMap<PathBuf, Arc<OwnedFd>>,
     listings: HashMap<RawFd, Arc<Vec<Listed>>>,
-    files: HashMap<RawFd, HashMap<String, (Arc<[u8]>, Stat)>>,
+    files: HashMap<RawFd, HashMap<String, Contents>>,
     bytes: usize,
 }
 
@@ -49,7 +52,7 @@ impl Remembered {
         }
     }
 
-    pub fn file(&self, fd: BorrowedFd<'_>, name: &str) -> Option<(Arc<[u8]>, Stat)> {
+    pub fn file(&self, fd: BorrowedFd<'_>, name: &str) -> Option<Contents> {
         self.files.get(&fd.as_raw_fd())?.get(name).cloned()
     }
 

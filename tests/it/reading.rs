@@ -279,7 +279,7 @@ fn a_file_that_nobody_may_read_hides_no_other() {
     let sandbox = Sandbox::new().apart().organisation().file("org-rd/inbox/a.md", "# Hi\n");
     let sandbox = sandbox.file("org-rd/inbox/locked.md", "# Secret\n");
     let path = sandbox.root().join("org-rd/inbox/locked.md");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).unwrap();
     if std::fs::read(&path).is_ok() {
         return crate::outcome::not_run("a file that nobody may read", "this user may read everything");
     }

@@ -101,12 +101,17 @@ mod tests {
             assert_eq!(ruling.map(|ruling| ruling.code), expected);
         };
         let own = asked("a-1", "send_message");
-        check(&[own.clone()], &[], "send_message", None);
+        check(std::slice::from_ref(&own), &[], "send_message", None);
         check(&[own.clone(), asked("m-2", "send_message")], &[], "send_message", Some("messages_per_hour"));
         check(&[own.clone(), asked("m-2", "send_message")], &[], "remember", None);
         let two = [own.clone(), asked("x", "remember"), asked("y", "remember")];
         check(&two, &[], "remember", Some("actions_per_hour"));
-        check(&[own.clone()], &[carried("2026-11-17T09:00:00Z")], "send_message", Some("messages_per_hour"));
+        check(
+            std::slice::from_ref(&own),
+            &[carried("2026-11-17T09:00:00Z")],
+            "send_message",
+            Some("messages_per_hour"),
+        );
         // Asked for within the hour, the step that asked for it counts already.
         check(&[own], &[carried("2026-11-18T09:30:00Z")], "send_message", None);
     }
