@@ -27,6 +27,8 @@ use std::collections::BTreeMap;
 
 /// How many messages of an inbox say how urgent a department is.
 const RANKED: usize = 512;
+/// The code of a receipt for a department that can't be read.
+const UNREADABLE: &str = "unreadable";
 
 /// Who does the work of a pulse.
 pub trait Crew {
@@ -128,9 +130,10 @@ impl Tick<'_> {
         let went_back = now.timestamp() < head.at;
         let mut seen = Seen { quiet: Vec::new(), moved: Vec::new() };
         for dept in &self.depts {
-            let looked = org.look_at(dept, pulse)?.with(&org_look);
+            // One that can't be looked at holds up no other: the close look says why, of this one alone.
+            let looked = org.look_at(dept, pulse).unwrap_or_else(|_| Looked::unseen()).with(&org_look);
             match head.idle.get(dept.as_str()) {
-                Some(idle) if !went_back && self.is_idle(dept, idle, &looked)? => {
+                Some(idle) if !went_back && self.is_idle(dept, idle, &looked) => {
                     seen.quiet.push(dept.clone())
                 }
                 _ => seen.moved.push((dept.clone(), looked)),
@@ -150,13 +153,14 @@ impl Tick<'_> {
         Ok(reports)
     }
 
-    fn is_idle(&self, dept: &Dept, idle: &Idle, looked: &Looked) -> Result<bool> {
+    fn is_idle(&self, dept: &Dept, idle: &Idle, looked: &Looked) -> bool {
         let Eye { org, now, pulse, .. } = &self.eye;
         let stands = !looked.racy && idle.0 == looked.stamp() && idle.1.is_none_or(|at| now.timestamp() < at);
         if !stands || pulse.since_s(dept) > GAP_S {
-            return Ok(false);
+            return false;
         }
-        Ok(!pulse.is_full(dept) || (idle.2 != 0 && org.look_at_files(dept, pulse)? == idle.2))
+        let files = || org.look_at_files(dept, pulse);
+        !pulse.is_full(dept) || (idle.2 != 0 && files().is_ok_and(|stamp| stamp == idle.2))
     }
 
     fn look_closely(
@@ -310,7 +314,7 @@ impl Tick<'_> {
         Update {
             dept: dept.clone(),
             department: self.eye.org.department(dept).ok().flatten(),
-            receipt: Receipt::new(self.eye.now, "unreadable", why),
+            receipt: Receipt::new(self.eye.now, UNREADABLE, why),
             idle: Idle::default(),
             known: BTreeMap::new(),
             next_at: None,
@@ -374,7 +378,11 @@ impl Tick<'_> {
             if known.is_none_or(|entry| !entry.receipt.is_like(&update.receipt))
                 && let Some(department) = &update.department
             {
-                department.append_receipt(&update.receipt)?;
+                let written = department.append_receipt(&update.receipt);
+                // What can't be read may take no receipt either; wake.json has it all the same.
+                if update.receipt.code != UNREADABLE {
+                    written?;
+                }
             }
         }
         org.update_wake(*now, |wake| {

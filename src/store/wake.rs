@@ -69,6 +69,11 @@ pub struct Looked {
 }
 
 impl Looked {
+    /// What could not be looked at, and so is never as it was.
+    pub fn unseen() -> Looked {
+        Looked { stamp: 0, racy: true, active: false }
+    }
+
     /// Together with the organisation's own files: a change of those concerns every department.
     pub fn with(mut self, org: &Looked) -> Looked {
         self.stamp ^= org.stamp.rotate_left(32);

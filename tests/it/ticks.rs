@@ -54,6 +54,21 @@ fn mark() -> Value {
 }
 
 #[test]
+fn a_department_that_cant_be_looked_at_holds_up_no_other() {
+    let sandbox =
+        note(ticking()).reply("DONE").run(["config", "set", "rd", "autoLoop", "true"]).any_stdout().then();
+    let state = sandbox.root().join("org-rd/.harness");
+    std::fs::remove_dir_all(&state).unwrap();
+    std::os::unix::fs::symlink(".harness", &state).unwrap();
+    let run = sandbox.clone().run(["tick", "--json"]);
+    let rows = run.json()["data"]["departments"].clone();
+    let row = |dept: &str| rows.as_array().unwrap().iter().find(|row| row["dept"] == dept).unwrap().clone();
+    assert_eq!((&row("business")["receipt"], sandbox.calls().len()), (&"ran".into(), 1));
+    assert_eq!(row("rd")["receipt"], "unreadable");
+    sandbox.run(["tick", "--strict"]).status(1).any_stdout().any_stderr();
+}
+
+#[test]
 fn what_the_director_left_open_is_not_asked_again() {
     let sandbox = note(ticking()).reply("DONE");
     assert_eq!(pulse(&sandbox)["receipt"], "ran");
