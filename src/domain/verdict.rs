@@ -188,7 +188,7 @@ fn judge_sending(
                 refuse("recipient_not_allowed", &format!("charter.toml [sends] {kind}"), message);
             let names: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
             let dept = at.dept;
-            let names = names.join(" and ");
+            let names = if names.is_empty() { "nobody".to_string() } else { names.join(" and ") };
             ruling.hint =
                 Some(format!("`{dept}` may send {kind} to {names}; see `harness charter show {dept}`"));
             rulings.push(ruling);

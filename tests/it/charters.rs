@@ -40,6 +40,19 @@ fn the_charter_is_shown_as_the_tool_reads_it() {
 }
 
 #[test]
+fn a_kind_that_may_go_to_nobody_is_told_so() {
+    let sandbox = Sandbox::new().organisation();
+    let sandbox = sandbox.edit("org-business/charter.toml", "Priority = [\"management\"]", "Priority = []");
+    let action = r#"{"do": "send_message", "to": ["management"], "kind": "Priority"}"#;
+    let run = sandbox.start(&["charter", "check", "business", "--action", action]).finish();
+    let (status, stdout, stderr) = run.parts();
+    assert!(
+        status == 3 && format!("{stdout}{stderr}").contains("may send Priority to nobody"),
+        "{stdout}{stderr}"
+    );
+}
+
+#[test]
 fn actions_are_judged_with_their_rule() {
     let send = |rest: &str| format!(r#"{{"do": "send_message", {rest}}}"#);
     let decision = send(r#""to": ["rd"], "kind": "Decision""#);
