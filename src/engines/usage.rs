@@ -47,12 +47,12 @@ pub enum Cost {
 impl Cost {
     /// A cost that a client reported.
     ///
-    /// Zero is believed only where no token was used. A subscription login, or a model without a
+    /// Zero is believed only where it is also said that no token was used. A subscription login, or a model without a
     /// price, is reported as 0 beside thousands of tokens: taken at its word, no cap would ever hold.
     pub fn reported(usd: Option<f64>, usage: &Usage) -> Cost {
         match usd {
             Some(usd) if usd.is_finite() && usd > 0.0 => Cost::Known(usd),
-            Some(0.0) if usage.total().unwrap_or(0) == 0 => Cost::Known(0.0),
+            Some(0.0) if usage.total() == Some(0) => Cost::Known(0.0),
             _ => Cost::Unknown,
         }
     }
@@ -76,7 +76,9 @@ mod tests {
         let check = |usd, usage: &Usage, expected| assert_eq!(Cost::reported(usd, usage), expected);
         check(Some(0.5), &some, Cost::Known(0.5));
         check(Some(0.0), &some, Cost::Unknown);
-        check(Some(0.0), &Usage::default(), Cost::Known(0.0));
+        let none = Usage { input_tokens: Some(0), output_tokens: Some(0), ..Usage::default() };
+        check(Some(0.0), &none, Cost::Known(0.0));
+        check(Some(0.0), &Usage::default(), Cost::Unknown);
         check(Some(-1.0), &some, Cost::Unknown);
         check(Some(f64::NAN), &some, Cost::Unknown);
         check(None, &Usage::default(), Cost::Unknown);
