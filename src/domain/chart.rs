@@ -110,7 +110,7 @@ pub fn round_up(value: f64) -> f64 {
     if !value.is_finite() || value <= 0.0 {
         return 1.0;
     }
-    let magnitude = 10f64.powf(value.log10().floor());
+    let magnitude = libm::pow(10.0, libm::log10(value).floor());
     let steps = [1.0, 2.0, 4.0, 5.0, 8.0, 10.0];
     let step = steps.into_iter().find(|step| step * magnitude >= value * (1.0 - 1e-9)).unwrap_or(10.0);
     step * magnitude

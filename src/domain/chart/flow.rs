@@ -103,7 +103,8 @@ pub fn lay_out_flow(names: &[(String, String)], edges: &[Edge]) -> Flow {
 
 fn on_circle(index: usize, count: usize) -> (f64, f64) {
     let angle = std::f64::consts::TAU * index as f64 / count.max(1) as f64 - std::f64::consts::FRAC_PI_2;
-    (WIDTH / 2.0 + RADIUS.0 * angle.cos(), HEIGHT / 2.0 + RADIUS.1 * angle.sin())
+    let (sin, cos) = libm::sincos(angle);
+    (WIDTH / 2.0 + RADIUS.0 * cos, HEIGHT / 2.0 + RADIUS.1 * sin)
 }
 
 /// A curve bent to the right of its way, so that there and back are two; and the head at its end.
@@ -112,7 +113,7 @@ fn curve(from: (f64, f64), to: (f64, f64), thick: f64) -> (String, String) {
         return loop_at(from);
     }
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-    let length = dx.hypot(dy).max(1.0);
+    let length = libm::hypot(dx, dy).max(1.0);
     let bend = 0.16 * length;
     let middle = ((from.0 + to.0) / 2.0 - dy / length * bend, (from.1 + to.1) / 2.0 + dx / length * bend);
     let start = towards(from, middle, NODE + 2.0);
@@ -139,13 +140,13 @@ fn loop_at(at: (f64, f64)) -> (String, String) {
 
 fn towards(from: (f64, f64), to: (f64, f64), by: f64) -> (f64, f64) {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-    let length = dx.hypot(dy).max(1e-6);
+    let length = libm::hypot(dx, dy).max(1e-6);
     (from.0 + dx / length * by, from.1 + dy / length * by)
 }
 
 fn head(tip: (f64, f64), neck: (f64, f64), size: f64) -> String {
     let (dx, dy) = (tip.0 - neck.0, tip.1 - neck.1);
-    let length = dx.hypot(dy).max(1e-6);
+    let length = libm::hypot(dx, dy).max(1e-6);
     let (nx, ny) = (-dy / length * size * 0.55, dx / length * size * 0.55);
     let points = [tip, (neck.0 + nx, neck.1 + ny), (neck.0 - nx, neck.1 - ny)];
     points.map(|(x, y)| format!("{},{}", place(x), place(y))).join(" ")
