@@ -183,13 +183,11 @@ fn measure_rebuild(report: &mut Report) -> Result<()> {
         founds.push(meter.time(&recover)?);
         ensure!(fs::read(&ledger)? == before, "the ledger that was made anew is another");
     }
-    floors.sort_unstable();
-    founds.sort_unstable();
     report.add(Row {
         name: "rebuild: `cat` of 100,000 records → `recover` of a lost ledger".to_string(),
         measure: Measure::Microseconds,
-        floor: Ok(floors[REBUILDS / 2]),
-        found: Ok(founds[REBUILDS / 2]),
+        floor: floors.into_iter().min().ok_or_else(|| "nothing was timed".to_string()),
+        found: founds.into_iter().min().ok_or_else(|| "nothing was timed".to_string()),
         goal: 2.0,
     });
     Ok(())
