@@ -4,6 +4,7 @@ use super::app::{App, Result};
 use super::run_id::find_run;
 use super::running::{Order, at_shop};
 use super::trial::Trial;
+use crate::domain::id::Dept;
 use crate::domain::ledger::Line;
 use crate::domain::replay::{Came, Compared, Totals, compare};
 use crate::domain::time::parse_rfc3339;
@@ -11,8 +12,9 @@ use crate::error::CommandError;
 use crate::run::Effects;
 use crate::run::cycle::Work;
 use crate::run::replay::{Recorded, Replayed, moment};
+use crate::store::journal::Journal;
 use crate::store::org::Department;
-use crate::store::rewind::rewind;
+use crate::store::rewind::{Moment, rewind};
 use crate::store::scripts::output_of;
 use crate::ui::Answer;
 use serde_json::{Value, json};
@@ -56,7 +58,13 @@ pub fn run(args: &ReplayArgs, app: &App<'_>) -> Result<Answer> {
     };
     let trial = Trial::of(app, moment(first), 1)?;
     let scratch = trial.org()?;
-    rewind(&scratch, department.dept.as_str(), &run, started(&department, &run).unwrap_or(moment(first)))?;
+    let key = app.key()?;
+    let kept = |dept: &Dept, run: &str, step: u64| match org.department(dept)? {
+        Some(department) => Journal::of(&org, &department, &key)?.kept_step(run, step),
+        None => Ok(None),
+    };
+    let at = started(&department, &run).unwrap_or(moment(first));
+    rewind(&scratch, &Moment { dept: &department.dept, run: &run, at, kept: &kept })?;
     let steps = replay(&trial, &department, recorded)?;
     let warnings: Vec<String> = super::charter::standing_warning(&org, &department)?.into_iter().collect();
     let answer = if args.prompt { prompts(&run, &steps) } else { answers(&run, &steps) };

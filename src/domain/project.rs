@@ -17,7 +17,7 @@
 
 mod change;
 
-pub use change::{Change, FieldChange, NewProject, ProjectEffect, apply};
+pub use change::{Change, FieldChange, NewProject, ProjectEffect, apply, take_back};
 
 use super::allowance::Allowance;
 use super::front_matter::{FrontMatter, parse_front_matter};

@@ -1,6 +1,7 @@
 //! A run's recorded answers against what today's parser, charter and limits make of them.
 
 use super::ledger::{ActionLine, Refusal, StepLine};
+use super::verdict::Verdict;
 
 /// What an answer came to: a decision, actions each with a verdict, or refusals.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,9 +65,23 @@ impl Came {
     }
 }
 
+/// Whether the id that an action's target begins with is of something that the action made, or asked approval with.
+pub fn makes(action: &ActionLine) -> bool {
+    const MAKING: [&str; 7] = [
+        "send_message",
+        "create_task",
+        "create_project",
+        "dispatch",
+        "ask_human",
+        "request_approval",
+        "schedule",
+    ];
+    action.verdict == Verdict::NeedsApproval.to_string() || MAKING.contains(&action.name.as_str())
+}
+
 /// Whether a word of a target is the id of what the action made.
 fn is_made(action: &ActionLine, word: &str) -> bool {
-    super::id::is_made_id(word) && !matches!(action.name.as_str(), "mark_message" | "escalate" | "validate")
+    super::id::is_made_id(word) && makes(action)
 }
 
 /// A step then and now, line by line.

@@ -199,6 +199,15 @@ impl Journal {
         Ok(Kept::Plans(plans))
     }
 
+    /// The kept plan of one step; none where it is gone, or was signed for another place.
+    pub fn kept_step<T: DeserializeOwned>(&self, run: &str, step: u64) -> Result<Option<T>> {
+        let name = EntryName { run: run.to_string(), step, kind: EntryKind::Plan };
+        match self.read_in(KEPT, &name) {
+            Err(error) if is_bad_entry(&error) => Ok(None),
+            read => read,
+        }
+    }
+
     fn kept_names(&self) -> Result<Vec<EntryName>> {
         let Some(dir) = self.parent.find(KEPT)? else { return Ok(Vec::new()) };
         Ok(dir.list()?.iter().filter_map(|entry| EntryName::parse(&entry.name)).collect())

@@ -62,6 +62,30 @@ fn limits_count_as_they_stood_then() {
 }
 
 #[test]
+fn boards_projects_and_logs_go_back_too() {
+    // Tasks and a project are made, worked on by agents, checked and put away.
+    let (sandbox, _) = worked();
+    let mut sandbox = sandbox;
+    for (minute, dept) in
+        [(1, "management"), (2, "technology"), (3, "management"), (4, "marketing"), (5, "management")]
+    {
+        sandbox = sandbox.now(&format!("2026-11-18T01:0{minute}:00Z"));
+        sandbox = sandbox.run(["run-loop", dept, "--engine", "rules"]).any_stdout().any_stderr().then();
+    }
+    let ledger = crate::office::ledger(&sandbox, "management");
+    let acted =
+        |name: &str| ledger.iter().any(|line| line.to_string().contains(&format!("\"do\":\"{name}\"")));
+    assert!(acted("create_project") && acted("move_task") && acted("validate") && acted("update_project"));
+    for line in ledger.iter().filter(|line| line["steps"].as_u64().is_some_and(|steps| steps > 0)) {
+        let run = line["run"].as_str().unwrap();
+        let replayed = data(&sandbox, &["replay", run]);
+        assert_eq!(replayed["different"], 0, "{run}: {replayed:#}");
+        let prompts = data(&sandbox, &["replay", run, "--prompt"]);
+        assert_eq!(prompts["different"], 0, "{run}: {prompts:#}");
+    }
+}
+
+#[test]
 fn a_prompt_is_the_same_until_something_in_it_changes() {
     let (sandbox, run) = worked();
     assert_eq!(data(&sandbox, &["replay", &run, "--prompt"])["different"], 0);

@@ -77,6 +77,13 @@ pub struct FieldChange {
     pub after: String,
 }
 
+impl FieldChange {
+    /// The change that takes this one back.
+    pub fn back(&self) -> FieldChange {
+        FieldChange { field: self.field.clone(), before: self.after.clone(), after: self.before.clone() }
+    }
+}
+
 /// Why a change can't be made at all.
 pub type Fault = String;
 
@@ -105,6 +112,26 @@ pub fn apply(text: Option<&str>, effect: &ProjectEffect) -> Result<Option<String
     let what = make(&mut project, effect);
     let (at, key, by) = (effect.at.clone(), effect.key.clone(), effect.by.clone());
     project.log.push(LogEntry { at, key, by, what });
+    Ok(Some(project.render()))
+}
+
+/// The file without a change that was made; none where the change made the project.
+pub fn take_back(text: &str, effect: &ProjectEffect) -> Result<Option<String>, Fault> {
+    let mut project = parse_project(text, &effect.id)?;
+    if !project.has(&effect.key) {
+        return Ok(Some(text.to_string()));
+    }
+    match &effect.change {
+        Change::Create { .. } => return Ok(None),
+        Change::Allocate { usd } => {
+            let rest = project.allowance.usd.map(|all| all - usd);
+            project.allowance.usd = rest.filter(|rest| *rest > 0.0);
+        }
+        Change::Set { fields, .. } => {
+            fields.iter().for_each(|field| drop(project.set(&field.back(), &effect.by)));
+        }
+    }
+    project.log.retain(|entry| entry.key != effect.key);
     Ok(Some(project.render()))
 }
 
@@ -153,8 +180,11 @@ impl Project {
                 self.status_by = Some(by.to_string());
             }
             "directive" => self.directive = Some(after.clone()).filter(|id| !id.is_empty()),
+            "budget_usd" if after.is_empty() => self.allowance.usd = None,
             "budget_usd" => self.allowance.usd = parse_usd(after).or(self.allowance.usd),
+            "budget_tokens" if after.is_empty() => self.allowance.tokens = None,
             "budget_tokens" => self.allowance.tokens = after.parse().ok().or(self.allowance.tokens),
+            "budget_runs" if after.is_empty() => self.allowance.runs = None,
             "budget_runs" => self.allowance.runs = after.parse().ok().or(self.allowance.runs),
             _ => return format!("{field} is no field"),
         }
