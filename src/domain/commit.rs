@@ -4,12 +4,13 @@
 //! unchanged harms nothing; a path that is not noted is never committed, so that a human's own changes stay theirs.
 
 pub mod batches;
+mod subject;
 
-use super::ledger::{ActionLine, Line, RunLine, StepLine};
+use super::ledger::{Line, RunLine, StepLine};
 use super::text::one_line;
-use super::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use subject::what_was_done;
 
 /// The newest format this program knows.
 pub const NOTE_SCHEMA: u64 = 1;
@@ -157,13 +158,25 @@ pub fn render_commit(telling: &Telling<'_>) -> String {
             _ => None,
         })
         .collect();
-    let done = telling.subject.clone().unwrap_or_else(|| what_was_done(&steps, telling.paths));
+    let ended: Vec<&RunLine> = telling
+        .lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Run(run) if of_run(&run.run) => Some(run),
+            _ => None,
+        })
+        .collect();
+    let room = SUBJECT_MAX.saturating_sub(telling.dept.len() + 2);
+    let done = telling.subject.clone().unwrap_or_else(|| what_was_done(&steps, &ended, telling.paths, room));
     let subject = one_line(&format!("{}: {done}", telling.dept), SUBJECT_MAX);
+    // What the tool wrote by itself has no run that the ledger knows.
+    let known = |run: &str| telling.lines.iter().any(|line| line.run() == run);
+    let runs: Vec<&str> = telling.runs.iter().copied().filter(|run| known(run)).collect();
     let mut trailers: Vec<(String, String)> =
-        telling.runs.iter().map(|run| ("Harness-Run".to_string(), run.to_string())).collect();
-    if !telling.runs.is_empty() {
+        runs.iter().map(|run| ("Harness-Run".to_string(), run.to_string())).collect();
+    if !runs.is_empty() {
         trailers.push(("Harness-Decision".to_string(), decisions(&steps)));
-        trailers.push(("Harness-Cost".to_string(), cost(telling, &steps)));
+        trailers.push(("Harness-Cost".to_string(), cost(&runs, &ended, &steps)));
     }
     let mut text = format!("{subject}\n");
     if !trailers.is_empty() {
@@ -173,53 +186,6 @@ pub fn render_commit(telling: &Telling<'_>) -> String {
         text.push_str(&format!("{name}: {}\n", one_line(&value, 500)));
     }
     text
-}
-
-fn what_was_done(steps: &[&StepLine], paths: &[String]) -> String {
-    let carried = steps.iter().filter(|step| step.outcome == "ok").flat_map(|step| &step.actions);
-    let mut said: Vec<String> = Vec::new();
-    for action in carried {
-        let words = say(action);
-        if !said.contains(&words) {
-            said.push(words);
-        }
-    }
-    if !said.is_empty() {
-        return said.join("; ");
-    }
-    if let Some(id) = steps.iter().rev().find_map(|step| match step.decision.as_deref() {
-        Some("ESCALATE") => step.item.clone(),
-        _ => None,
-    }) {
-        return format!("escalated {id}");
-    }
-    let arrived = paths.iter().filter(|path| path.starts_with("inbox/")).count();
-    match arrived {
-        0 => format!("{} files", paths.len()),
-        1 => "received a message".to_string(),
-        count => format!("received {count} messages"),
-    }
-}
-
-/// One action in a few words; never a text that a model wrote.
-fn say(action: &ActionLine) -> String {
-    if action.verdict == Verdict::NeedsApproval.to_string() {
-        return format!("asked approval of {}", action.name);
-    }
-    match action.name.as_str() {
-        "send_message" => match action.target.split_once(' ') {
-            Some((_, kind_and_to)) => format!("sent {kind_and_to}"),
-            None => "sent a message".to_string(),
-        },
-        "mark_message" => action.target.clone(),
-        "log_decision" => "logged a decision".to_string(),
-        "remember" => "remembered something".to_string(),
-        "curate_memory" => format!("curated {}", action.target),
-        "write_weekly" => "wrote the weekly".to_string(),
-        "ask_human" => "asked the human".to_string(),
-        "escalate" => format!("escalated {}", action.target),
-        name => format!("{} {}", name.replace('_', " "), action.target).trim_end().to_string(),
-    }
 }
 
 fn decisions(steps: &[&StepLine]) -> String {
@@ -232,20 +198,14 @@ fn decisions(steps: &[&StepLine]) -> String {
     if words.is_empty() { "none".to_string() } else { words.join(", ") }
 }
 
-fn cost(telling: &Telling<'_>, steps: &[&StepLine]) -> String {
-    let ended: Vec<&RunLine> = telling
-        .lines
-        .iter()
-        .filter_map(|line| match line {
-            Line::Run(run) if telling.runs.contains(&run.run.as_str()) => Some(run),
-            _ => None,
-        })
-        .collect();
-    let (known, counted): (Option<f64>, f64) = if ended.len() == telling.runs.len() {
+fn cost(runs: &[&str], ended: &[&RunLine], steps: &[&StepLine]) -> String {
+    let (known, counted): (Option<f64>, f64) = if ended.len() == runs.len() {
         (ended.iter().map(|run| run.cost_usd).sum(), ended.iter().map(|run| run.counted_usd).sum())
     } else {
         (steps.iter().map(|step| step.cost_usd).sum(), steps.iter().map(|step| step.counted_usd).sum())
     };
+    // The sum of nothing is a negative zero.
+    let (known, counted) = (known.map(|usd| usd + 0.0), counted + 0.0);
     match known {
         Some(usd) => format!("{usd:.4} USD"),
         None => format!("unknown, counted as {counted:.4} USD"),
@@ -254,6 +214,8 @@ fn cost(telling: &Telling<'_>, steps: &[&StepLine]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ledger::ActionLine;
+    use super::super::verdict::Verdict;
     use super::*;
 
     fn note(path: &str, by: &str, written: Written) -> Note {
@@ -341,7 +303,7 @@ mod tests {
         let telling = Telling { dept: "business", runs: &["r-1"], lines: &lines, ..Telling::default() };
         assert_eq!(
             render_commit(&telling),
-            "business: sent Decision to rd; m-2 actioned\n\nHarness-Run: r-1\n\
+            "business: sent Decision to rd; handled a message\n\nHarness-Run: r-1\n\
              Harness-Decision: NEXT_WORKER, DONE\nHarness-Cost: 0.7500 USD\n"
         );
     }
@@ -352,6 +314,21 @@ mod tests {
         let lines = [step("r-1", "worker", "NEXT_WORKER", vec![waits])];
         let telling = Telling { dept: "rd", runs: &["r-1"], lines: &lines, ..Telling::default() };
         assert!(render_commit(&telling).starts_with("rd: asked approval of send_message\n"));
+    }
+
+    #[test]
+    fn a_run_that_the_ledger_does_not_know_is_not_named() {
+        let paths = ["escalations/e-1.md".to_string()];
+        let telling = Telling { dept: "rd", runs: &["r-1"], paths: &paths, ..Telling::default() };
+        assert_eq!(render_commit(&telling), "rd: escalated something to the human\n");
+    }
+
+    #[test]
+    fn a_run_that_cost_nothing_says_so_plainly() {
+        let lines = [Line::Step(Box::new(StepLine { run: "r-2".into(), ..StepLine::default() }))];
+        assert_eq!(cost(&["r-2"], &[], &[]), "0.0000 USD");
+        let telling = Telling { dept: "rd", runs: &["r-2"], lines: &lines, ..Telling::default() };
+        assert!(render_commit(&telling).contains("Harness-Run: r-2\n"));
     }
 
     #[test]

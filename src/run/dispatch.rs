@@ -232,7 +232,10 @@ impl Shop<'_> {
                 Err(RunError::Refused(Refused::Gate(_))) => return Ok(()),
                 Err(error) => return Err(error),
             }
-            self.settle_job(&files.job, files.started.as_ref(), ended)?;
+            // A run of its own has a commit of its own.
+            let run = run_of(&files.job);
+            self.department
+                .writing_for(&run, || self.settle_job(&files.job, files.started.as_ref(), ended))?;
         }
         Ok(())
     }

@@ -26,6 +26,8 @@ pub struct Writing {
     root: Option<PathBuf>,
     /// By the department's folder; none where nothing is noted for it.
     lists: BTreeMap<String, Option<Lock>>,
+    /// Whose writing it is, where that is another run than the one that writes: by folder and writer.
+    instead: BTreeMap<(String, String), String>,
 }
 
 impl Writing {
@@ -61,8 +63,9 @@ impl Dir {
         }
         let writing = self.disk().writing();
         let Some(Some(list)) = writing.lists.get(&folder) else { return };
-        let note =
-            Note { schema: NOTE_SCHEMA, path, by: self.disk().owner().to_string(), written: written() };
+        let by = self.disk().owner().to_string();
+        let by = writing.instead.get(&(folder, by.clone())).cloned().unwrap_or(by);
+        let note = Note { schema: NOTE_SCHEMA, path, by, written: written() };
         if let Ok(mut line) = serde_json::to_string(&note) {
             line.push('\n');
             // One write a line, so that a kill leaves whole lines.
@@ -100,6 +103,16 @@ pub struct Noted {
 }
 
 impl Department {
+    /// Does something on behalf of another run of this department: what it writes there is committed as that run's.
+    pub fn writing_for<T>(&self, run: &str, work: impl FnOnce() -> T) -> T {
+        let disk = self.dir.disk();
+        let place = (folder_name(&self.dept), disk.owner().to_string());
+        disk.writing().instead.insert(place.clone(), format!("{run}.{}", self.dept));
+        let done = work();
+        disk.writing().instead.remove(&place);
+        done
+    }
+
     /// What was written since the last commit, each writer's notes in their order.
     pub fn noted(&self) -> Result<Noted> {
         self.noted_in(|_| true)
@@ -227,6 +240,16 @@ mod tests {
         assert!(!department.has_notes());
         inbox.create("b.md", b"b").unwrap();
         assert_eq!(paths(&department), ["inbox/b.md"]);
+    }
+
+    #[test]
+    fn what_is_written_for_another_run_is_noted_as_that_runs() {
+        let (_folder, department) = organisation("");
+        department.dir.append_once("decisions.md", "- one\n").unwrap();
+        department.writing_for("r-2", || department.dir.append_once("weekly.md", "- two\n").unwrap());
+        department.dir.append_once("decisions.md", "- three\n").unwrap();
+        let by: Vec<String> = department.noted().unwrap().notes.into_iter().map(|note| note.by).collect();
+        assert_eq!(by, ["user", "r-2.rd", "user"]);
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn a_run_ends_in_one_commit_with_its_trailers() {
     let run =
         serde_json::from_str::<serde_json::Value>(ledger.lines().last().unwrap()).unwrap()["run"].clone();
     let expected = format!(
-        "business: logged a decision; sent Decision to management; sent Priority…\n\n\
+        "business: sent Decision, Priority to management; and 2 more\n\n\
          Harness-Run: {}\nHarness-Decision: NEXT_WORKER_CEO_MODE\nHarness-Cost: 0.0000 USD\n\
          |Tester|tester@example.invalid|2026-11-18T00:42:01+00:00\n",
         run.as_str().unwrap()
@@ -128,8 +128,29 @@ fn what_others_deliver_is_committed_by_the_receivers_next_run_or_by_hand() {
     let sandbox =
         sandbox.run(["run-loop", "management", "--engine", "rules"]).any_stdout().any_stderr().then();
     assert_eq!(status(&sandbox, "management"), "");
-    // One of the run, and one of the agents' work that it handed out.
-    assert_eq!(count(&sandbox, "management"), 4);
+    // One of the run, and one of each agent's work that it handed out: each names its own run, and no other.
+    assert_eq!(count(&sandbox, "management"), 5);
+    let log =
+        git(&sandbox, "management", &["log", "-3", "--format=%s|%(trailers:key=Harness-Run,valueonly)"]);
+    let told: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
+    let ledger = crate::office::ledger(&sandbox, "management");
+    let jobs: Vec<&str> = ledger
+        .iter()
+        .filter(|line| line["kind"] == "dispatch")
+        .map(|line| line["run"].as_str().unwrap())
+        .collect();
+    assert_eq!((told.len(), jobs.len()), (3, 2), "{log}");
+    for line in &told[..2] {
+        let (subject, run) = line.split_once('|').unwrap();
+        assert!(
+            jobs.contains(&run) && subject.contains(" worked on t-") && subject.ends_with(": done"),
+            "{log}"
+        );
+    }
+    assert!(
+        told[2].starts_with("management: sent BuildRequest to technology; made a project; and 3 more"),
+        "{log}"
+    );
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::domain::git::{
     ASK_PLACE, Committer, GitPlace, Variables, first_line, ignores_nothing, parse_head, parse_place,
     parse_variables,
 };
+use crate::domain::id::made_at;
 use crate::run::git::{Git, succeeded};
 use crate::store::git::{Repository, open_repository, read_head, under_way};
 use std::collections::{BTreeMap, BTreeSet};
@@ -224,9 +225,11 @@ impl Committing<'_> {
 
     /// The drafts with their messages, and the runs of each.
     fn tell_all(&self, batches: Vec<(Vec<String>, Vec<Change>)>) -> Step<(Vec<Vec<String>>, Vec<Draft>)> {
-        let lines = match batches.iter().all(|(runs, _)| runs.is_empty()) {
-            true => Vec::new(),
-            false => self.department.ledger_tail(0, 64 * batches.len()).map_err(|error| error.to_string())?,
+        // Ids begin with the moment their run began, so that nothing older has to be read.
+        let oldest = batches.iter().flat_map(|(runs, _)| runs).filter_map(|run| made_at(run)).min();
+        let lines = match oldest {
+            None => Vec::new(),
+            Some(oldest) => self.department.ledger_since(oldest).map_err(|error| error.to_string())?,
         };
         let last = batches.len() - 1;
         let (mut all, mut drafts) = (Vec::new(), Vec::new());
