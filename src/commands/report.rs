@@ -38,7 +38,7 @@ pub struct ReportArgs {
 }
 
 pub fn run(args: &ReportArgs, app: &App<'_>) -> Result<Answer> {
-    let page = make(app, &args.since)?;
+    let page = make(app, &Told::of(app, &args.since))?;
     if args.output == Path::new("-") {
         return Ok(Answer::new("harness.report/1", json!({"html": page}), page));
     }
@@ -59,14 +59,35 @@ pub fn run(args: &ReportArgs, app: &App<'_>) -> Result<Answer> {
     Ok(Answer::new("harness.report/1", data, text).account())
 }
 
-/// Writes the page of an organisation into a file, and says where it is.
-pub fn write(app: &App<'_>, path: &Path, since: &str) -> Result<PathBuf> {
-    let page = make(app, since)?;
-    Ok(PagePlace::find(path, &app.ctx.disk())?.write(&page)?)
+/// What a page covers, and what it says of itself.
+pub struct Told {
+    pub since: String,
+    pub command: String,
+    pub root: String,
 }
 
-fn make(app: &App<'_>, text: &str) -> Result<String> {
-    let from = since(app, Some(text))?;
+impl Told {
+    fn of(app: &App<'_>, since: &str) -> Told {
+        Told {
+            since: since.to_string(),
+            command: format!("harness report --since {since}"),
+            root: app.root.display().to_string(),
+        }
+    }
+}
+
+/// Writes the page of an organisation into a file, and says where it is.
+pub fn write(app: &App<'_>, path: &Path, since: &str) -> Result<PathBuf> {
+    write_as(app, &PagePlace::find(path, &app.ctx.disk())?, &Told::of(app, since))
+}
+
+/// The same at a place that was found before, with what it says of itself.
+pub fn write_as(app: &App<'_>, place: &PagePlace, told: &Told) -> Result<PathBuf> {
+    Ok(place.write(&make(app, told)?)?)
+}
+
+fn make(app: &App<'_>, told: &Told) -> Result<String> {
+    let from = since(app, Some(&told.since))?;
     let org = app.org()?;
     let surveyor = Surveyor {
         org: &org,
@@ -76,7 +97,8 @@ fn make(app: &App<'_>, text: &str) -> Result<String> {
     };
     let about = About {
         since: from,
-        command: format!("harness report --since {text}"),
+        command: told.command.clone(),
+        root: told.root.clone(),
         version: env!("CARGO_PKG_VERSION").to_string(),
     };
     let facts = gather(&surveyor, about)?;

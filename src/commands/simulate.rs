@@ -4,6 +4,7 @@
 //! named has come, an approval is answered. In between a pulse every 30 seconds would find nothing, so none is made.
 
 use super::app::{App, Result};
+use super::report::Told;
 use super::requests::{all, resolve};
 use super::send::{Letter, check_letter, send};
 use super::stats::summary;
@@ -17,7 +18,7 @@ use crate::process::interrupt::Interrupt;
 use crate::run::tick::Ran;
 use crate::store::copy::{play_by_rules, starts_nothing};
 use crate::store::org::Org;
-use crate::store::pages::read_given;
+use crate::store::pages::{PagePlace, read_given};
 use crate::ui::table::{Align, Cell, render_columns};
 use crate::ui::{Answer, bold};
 use chrono::TimeDelta;
@@ -95,13 +96,23 @@ pub fn run(args: &SimulateArgs, app: &App<'_>) -> Result<Answer> {
     };
     let end = start + TimeDelta::days(args.days);
     let posts = load_mail(args, start, end)?;
+    // A page that can't be written is told before the days are lived, not after.
+    let place = PagePlace::find(&args.output, &app.ctx.disk())?;
     let trial = Trial::of(app, start, args.seed)?;
     play_by_rules(trial.scratch.path())?;
     let trial = trial.remembering(app, start, args.seed);
     let surroundings = trial.app();
     let mut life = Life::begin(args, &surroundings, posts, end)?;
     let stopped = life.live()?;
-    let page = super::report::write(&surroundings, &args.output, &format!("{}d", args.days))?;
+    let told = Told {
+        since: format!("{}d", args.days),
+        command: format!(
+            "harness simulate --days {} --engine {} --seed {}",
+            args.days, args.engine, args.seed
+        ),
+        root: format!("a simulation of {}", app.root.display()),
+    };
+    let page = super::report::write_as(&surroundings, &place, &told)?;
     life.answer(args, start, &page, stopped)
 }
 
@@ -167,7 +178,8 @@ impl<'a> Life<'a> {
                 Sender::File => app.department(&org, &post.to).map(|_| ()),
             };
             checked.map_err(|mut error| {
-                error.cause = anyhow::anyhow!("mail {}: {:#}", post.entry, error.cause);
+                let file = args.mail.as_deref().unwrap_or(Path::new("")).display();
+                error.cause = anyhow::anyhow!("{file}: mail {}: {:#}", post.entry, error.cause);
                 error
             })?;
         }
@@ -203,7 +215,8 @@ impl<'a> Life<'a> {
             let ran = self.pulse()?;
             let soon = now + TimeDelta::seconds(PULSE_S);
             let next = if ran { Some(soon) } else { self.next_moment(next_answer) };
-            self.app.ctx.set_now(next.map_or(self.end, |next| next.max(soon)));
+            // What comes after the end is no part of it: the numbers and the page count up to the clock.
+            self.app.ctx.set_now(next.map_or(self.end, |next| next.max(soon)).min(self.end));
         }
     }
 

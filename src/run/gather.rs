@@ -18,6 +18,8 @@ const LATEST: usize = 12;
 pub struct About {
     pub since: Time,
     pub command: String,
+    /// The organisation it is about.
+    pub root: String,
     pub version: String,
 }
 
@@ -42,7 +44,7 @@ pub fn gather(surveyor: &Surveyor<'_>, about: About) -> Result<Facts> {
         since: about.since,
         command: about.command,
         version: about.version,
-        root: surveyor.org.root.path().display().to_string(),
+        root: about.root,
         gate: survey.gate.words().to_string(),
         cap_usd: cap(&survey),
         needs: survey.needs.iter().map(to_need).collect(),

@@ -80,7 +80,13 @@ fn days_pass_in_a_copy_and_the_same_seed_gives_the_same_figures() {
     assert!(first["stats"]["calls_saved"].as_u64().unwrap() > 5 * 2 * 1_300, "{first:#}");
     let page = std::fs::read_to_string(sandbox.dir().join("page.html")).unwrap();
     assert!(page.contains("sell product 1"), "the page is about what was simulated");
+    assert!(page.contains("a simulation of "), "and says so");
     assert_eq!(simulate(&sandbox, MAIL, &["--days", "2"]), first);
+    let again = std::fs::read_to_string(sandbox.dir().join("page.html")).unwrap();
+    assert!(again == page, "the page is the same to the letter");
+    // What would have come after the end is no part of it.
+    let saved = first["stats"]["calls_saved"].as_u64().unwrap();
+    assert!(saved <= 5 * 2 * 1_440, "{saved}");
     assert!(sandbox.calls().is_empty(), "no model is asked");
 }
 
@@ -137,6 +143,18 @@ fn an_engine_that_would_cost_something_is_refused() {
     let error = sandbox.clone().run(["simulate", "--engine", "cloud"]).status(2).parts().2;
     assert!(error.contains("there is no engine `cloud`"), "{error}");
     assert!(sandbox.calls().is_empty());
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told_before_anything_begins() {
+    let sandbox = Sandbox::new().organisation();
+    let (code, stdout, stderr) = sandbox.clone().run(["simulate", "-o", "/nowhere/page.html"]).parts();
+    assert_eq!((code, stdout.as_str()), (1, ""));
+    assert!(stderr.starts_with("error: can't open /nowhere"), "{stderr}");
+    let mine = sandbox.dir().join("mine.html").display().to_string();
+    write(&sandbox.dir().join("mine.html"), b"mine");
+    let (code, _, stderr) = sandbox.run(["simulate", "-o", &mine]).parts();
+    assert!(code == 1 && stderr.contains("is no report page"), "{stderr}");
 }
 
 #[test]
