@@ -76,3 +76,83 @@ impl Remembered {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::dir::Dir;
+    use super::super::disk::Disk;
+
+    const MOST: u64 = 1024;
+
+    /// A folder on a disk that remembers, and the same folder on one that does not.
+    fn folder() -> (tempfile::TempDir, Dir, Dir) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        let open = |disk| Dir::open(folder.path(), disk).unwrap();
+        let (kept, plain) = (open(Disk::scratch()), open(Disk::without_sync()));
+        (folder, kept, plain)
+    }
+
+    fn read(dir: &Dir, path: &str) -> Option<String> {
+        dir.read(path, MOST).unwrap().map(|text| text.text)
+    }
+
+    fn names(dir: &Dir, folder: &str) -> Vec<String> {
+        let entries = dir.find(folder).unwrap().unwrap().list().unwrap();
+        entries.into_iter().map(|entry| entry.name).collect()
+    }
+
+    #[test]
+    fn what_was_read_is_read_once() {
+        let (_folder, kept, plain) = folder();
+        plain.make("a").unwrap().replace("x", b"one").unwrap();
+        assert_eq!((read(&kept, "a/x").as_deref(), names(&kept, "a")), (Some("one"), vec!["x".to_string()]));
+        // Nobody else writes there: who does all the same is not seen.
+        plain.make("a").unwrap().replace("x", b"two").unwrap();
+        plain.make("a").unwrap().replace("y", b"new").unwrap();
+        assert_eq!((read(&kept, "a/x").as_deref(), names(&kept, "a")), (Some("one"), vec!["x".to_string()]));
+    }
+
+    #[test]
+    fn whatever_is_written_through_it_is_seen_at_once() {
+        let (_folder, kept, plain) = folder();
+        let check = |path: &str, expected: Option<&str>| {
+            assert_eq!(read(&kept, path).as_deref(), expected, "{path}");
+            assert_eq!(read(&plain, path).as_deref(), expected, "{path} as it is");
+            let (folder, name) = path.split_once('/').unwrap();
+            assert_eq!(names(&kept, folder).contains(&name.to_string()), expected.is_some(), "{path}");
+        };
+        check("a/x", None);
+        let a = kept.make("a").unwrap();
+        a.create("x", b"one").unwrap();
+        check("a/x", Some("one"));
+        a.replace("x", b"two").unwrap();
+        check("a/x", Some("two"));
+        a.append("x", b" and three").unwrap();
+        check("a/x", Some("two and three"));
+        a.truncate("x", 3).unwrap();
+        check("a/x", Some("two"));
+        let b = kept.make("b").unwrap();
+        a.move_to("x", &b, "y").unwrap();
+        check("a/x", None);
+        check("b/y", Some("two"));
+        b.rename_lazily("y", "z").unwrap();
+        check("b/y", None);
+        check("b/z", Some("two"));
+        b.replace_lazily("z", b"four").unwrap();
+        check("b/z", Some("four"));
+        b.append_lazily("z", " five").unwrap();
+        check("b/z", Some("four five"));
+        b.remove("z").unwrap();
+        check("b/z", None);
+    }
+
+    #[test]
+    fn a_folder_that_is_made_later_is_found() {
+        let (_folder, kept, _) = folder();
+        assert!(kept.find("later").unwrap().is_none());
+        kept.make("later").unwrap().create("x", b"one").unwrap();
+        assert_eq!(read(&kept, "later/x").as_deref(), Some("one"));
+        assert!(names(&kept, ".").contains(&"later".to_string()));
+    }
+}
