@@ -5,6 +5,7 @@
 
 use super::digest::sha256;
 use super::plan::{Before, Effect, Marking, Plan};
+use super::project::{Change, FieldChange, Project, ProjectEffect, ProjectStatus};
 use std::collections::BTreeMap;
 
 /// A file before and after the run; none is not there.
@@ -37,8 +38,8 @@ pub struct Net {
     pub marks: BTreeMap<String, NetMark>,
     pub delivered: Vec<Letter>,
     pub recalled: Vec<Letter>,
-    /// Projects that it made or changed.
-    pub projects: Vec<String>,
+    /// What it did to projects, in order.
+    pub projects: Vec<ProjectEffect>,
     /// The log, and the entry's first line.
     pub logged: Vec<(String, String)>,
 }
@@ -81,7 +82,7 @@ impl Net {
                 let text = known(&format!("{dept}/{id}")).and_then(|before| before.text.clone());
                 self.recalled.extend(text.map(|text| letter(dept, id, &text)));
             }
-            Effect::Project(effect) => self.projects.push(effect.id.clone()),
+            Effect::Project(effect) => self.projects.push(effect.as_ref().clone()),
             Effect::Mark { id, mark } => {
                 let first = NetMark { before: known(id).cloned(), last: mark.clone() };
                 self.marks.entry(id.clone()).or_insert(first).last = mark.clone();
@@ -118,6 +119,17 @@ pub enum Verdict {
 pub struct Item {
     pub what: String,
     pub verdict: Verdict,
+}
+
+impl Item {
+    /// The message that is open again by this.
+    pub fn opens(&self) -> Option<&str> {
+        let Verdict::Back(effects) = &self.verdict else { return None };
+        effects.iter().find_map(|effect| match effect {
+            Effect::Replace { path, .. } => path.strip_prefix("inbox/")?.strip_suffix(".md"),
+            _ => None,
+        })
+    }
 }
 
 impl Verdict {
@@ -159,6 +171,77 @@ pub fn judge_file(path: &str, file: &NetFile, now: Option<&str>) -> Item {
     Item { what, verdict }
 }
 
+/// A change of a project is taken back by a change of its own, which the project's log tells. One that the run made is
+/// cancelled, as long as nobody else has touched it. `now` is the project as it is.
+pub fn judge_project(done: &ProjectEffect, now: Option<&Project>, undo: &ProjectUndo<'_>) -> Item {
+    let id = &done.id;
+    let what = match &done.change {
+        Change::Create { .. } => format!("the project {id} was made"),
+        Change::Set { .. } => format!("the project {id} was changed"),
+        Change::Allocate { .. } => format!("the project {id} was given money"),
+    };
+    let stays = |why: &str| Item { what: what.clone(), verdict: Verdict::Stays(why.to_string()) };
+    let Some(now) = now else { return Item { what, verdict: Verdict::Already } };
+    let change = match &done.change {
+        Change::Create { .. } if now.status == ProjectStatus::Cancelled => {
+            return Item { what, verdict: Verdict::Already };
+        }
+        Change::Create { .. } if now.log.iter().any(|entry| !undo.knows(&entry.key)) => {
+            return stays("others have worked on it since; `harness project update` changes it");
+        }
+        Change::Create { .. } => {
+            let (before, after) =
+                (now.status.name().to_string(), ProjectStatus::Cancelled.name().to_string());
+            vec![FieldChange { field: "status".to_string(), before, after }]
+        }
+        Change::Set { fields, .. } => {
+            let back = fields.iter().map(FieldChange::back);
+            let back: Vec<FieldChange> =
+                back.filter(|field| now.field(&field.field) == field.before).collect();
+            if back.is_empty() {
+                let is_before = fields.iter().all(|field| now.field(&field.field) == field.before);
+                return match is_before {
+                    true => Item { what, verdict: Verdict::Already },
+                    false => stays("it was changed since"),
+                };
+            }
+            back
+        }
+        Change::Allocate { usd } => {
+            if now.allowance.usd.is_none_or(|all| all < *usd) {
+                return stays("its budget is smaller now");
+            }
+            let effect = undo.effect(id, Change::Allocate { usd: -usd });
+            return Item { what, verdict: Verdict::Back(vec![effect]) };
+        }
+    };
+    let change = Change::Set { fields: change, why: format!("{} was undone by the human.", undo.run) };
+    let effect = undo.effect(id, change);
+    Item { what, verdict: Verdict::Back(vec![effect]) }
+}
+
+/// Who takes a project's change back, and from which run it was.
+pub struct ProjectUndo<'a> {
+    pub run: &'a str,
+    /// Everything that the run did to projects.
+    pub done: &'a [ProjectEffect],
+    /// What makes the change happen once.
+    pub key: String,
+    pub at: String,
+}
+
+impl ProjectUndo<'_> {
+    /// Whether an entry of a project's log is of the run that is undone, or of an undo.
+    fn knows(&self, key: &str) -> bool {
+        key.contains("/undo/") || self.done.iter().any(|done| done.key == key)
+    }
+
+    fn effect(&self, id: &str, change: Change) -> Effect {
+        let (id, key, at) = (id.to_string(), self.key.clone(), self.at.clone());
+        Effect::Project(Box::new(ProjectEffect { id, key, at, by: "user".to_string(), change }))
+    }
+}
+
 /// An entry of a log stays, and the log says that it was undone.
 pub fn retraction(path: &str, first_line: &str, run: &str, undo: &str, ts: &str) -> Effect {
     let text = if first_line.starts_with("- ") {
@@ -179,6 +262,7 @@ fn title(first_line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::super::plan::{Finish, Planned};
+    use super::super::project::LogEntry;
     use super::*;
 
     fn plan(effects: Vec<Effect>, before: Vec<Before>) -> Plan {
@@ -215,6 +299,46 @@ mod tests {
         ]);
         assert_eq!(net.files["a"], NetFile { before: Some("one".into()), after: Some("three".into()) });
         assert_eq!(net.files["b"], NetFile { before: None, after: Some("y".into()) });
+    }
+
+    #[test]
+    fn a_projects_change_is_taken_back_by_another() {
+        let change = |field: &str, before: &str, after: &str| Change::Set {
+            fields: vec![FieldChange { field: field.into(), before: before.into(), after: after.into() }],
+            why: String::new(),
+        };
+        let done = |key: &str, change: Change| ProjectEffect {
+            id: "p-1".into(),
+            key: key.into(),
+            at: String::new(),
+            by: "rd".into(),
+            change,
+        };
+        let mut project = Project::proposed("p-1", "Shop", None, Some(5.0));
+        let check = |done: &ProjectEffect, project: &Project, expected: &str| {
+            let undo = ProjectUndo {
+                run: "r-1",
+                done: std::slice::from_ref(done),
+                key: "r-2/undo/0".into(),
+                at: String::new(),
+            };
+            let said = format!("{:?}", judge_project(done, Some(project), &undo).verdict);
+            assert!(said.contains(expected), "{said}");
+        };
+        check(
+            &done("r-1/1/0", change("title", "Stall", "Shop")),
+            &project,
+            r#"before: "Shop", after: "Stall""#,
+        );
+        check(&done("r-1/1/0", change("title", "Shop", "Stall")), &project, "Already");
+        check(&done("r-1/1/0", change("title", "Stall", "Hall")), &project, "it was changed since");
+        check(&done("m-1", Change::Allocate { usd: 3.0 }), &project, "usd: -3.0");
+        check(&done("m-1", Change::Allocate { usd: 7.0 }), &project, "its budget is smaller now");
+        let made = done("r-1/1/0", Change::Create { project: Box::default() });
+        check(&made, &project, r#"before: "proposed", after: "cancelled""#);
+        let (at, by, what) = (String::new(), "rd".to_string(), String::new());
+        project.log.push(LogEntry { at, key: "r-9/1/0".into(), by, what });
+        check(&made, &project, "others have worked on it since");
     }
 
     #[test]

@@ -10,9 +10,12 @@ use crate::domain::id::{Dept, IdKind, derived_id};
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::message::{Draft, Found, Provenance, parse_message, render_message};
 use crate::domain::plan::{Before, Effect, Planned};
+use crate::domain::project::{Change, ProjectEffect};
 use crate::domain::record::RunStory;
 use crate::domain::time::{parse_rfc3339, render_rfc3339, render_ts};
-use crate::domain::undo::{Item, Letter, Net, NetMark, Verdict, judge_file, net_effect, retraction};
+use crate::domain::undo::{
+    Item, Letter, Net, NetMark, ProjectUndo, Verdict, judge_file, judge_project, net_effect, retraction,
+};
 use crate::store::jobs::Job;
 use crate::store::journal::Kept;
 use crate::store::lock::{Attempt, Lock, try_lock};
@@ -153,10 +156,14 @@ impl Shop<'_> {
         for letter in &net.recalled {
             items.push(self.judge_recalled(letter)?);
         }
-        for id in &net.projects {
-            // It is the whole organisation's, and others may have built on it since.
-            let why = format!("see `harness project show {id}`, and change it with `harness project update`");
-            items.push(Item { what: format!("the project {id} was changed"), verdict: Verdict::Stays(why) });
+        let made = |id: &str| {
+            net.projects.iter().any(|done| done.id == id && matches!(done.change, Change::Create { .. }))
+        };
+        for (index, done) in net.projects.iter().enumerate().rev() {
+            // With a project goes all that was done to it.
+            if matches!(done.change, Change::Create { .. }) || !made(&done.id) {
+                items.push(self.judge_project((run, index), net, done, &stay));
+            }
         }
         for (path, file) in &net.files {
             let now = self.department.dir.read(path, BEFORE_MAX)?.map(|text| text.text);
@@ -169,6 +176,13 @@ impl Shop<'_> {
                 && let Some(why) = self.came_of_job(id, file.after.as_deref())?
             {
                 item.verdict = Verdict::Stays(why);
+            } else if item.verdict == Verdict::Already
+                && file.before.is_none()
+                && file.after.is_some()
+                && let Some(place) = self.department.find_put_away(path)?
+            {
+                // It is gone from there because it went on, not because it never was.
+                item.verdict = Verdict::Stays(format!("it went on, and is {place} now"));
             }
             items.push(item);
         }
@@ -182,6 +196,32 @@ impl Shop<'_> {
             items.push(Item { what: format!("{path} got an entry"), verdict: Verdict::Retracted(said) });
         }
         Ok(items)
+    }
+
+    fn judge_project(
+        &self,
+        (run, index): (&str, usize),
+        net: &Net,
+        done: &ProjectEffect,
+        stay: &BTreeSet<&str>,
+    ) -> Item {
+        let undo = ProjectUndo {
+            run,
+            done: &net.projects,
+            key: format!("{}/undo/{index}", self.run_id),
+            at: render_rfc3339((self.now)()),
+        };
+        let mut item = match self.org.project(&done.id) {
+            Ok(now) => judge_project(done, now.as_ref(), &undo),
+            Err(error) => {
+                Item { what: format!("the project {}", done.id), verdict: Verdict::Stays(error.to_string()) }
+            }
+        };
+        // Money that a message gave goes with the message.
+        if stay.contains(done.key.as_str()) && matches!(item.verdict, Verdict::Back(_)) {
+            item.verdict = Verdict::Stays("the message that gave it stays".to_string());
+        }
+        item
     }
 
     /// What came of a job that was queued; none where it still waits, or was taken back before it began.

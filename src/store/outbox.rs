@@ -1,5 +1,6 @@
 //! What was sent long ago is put away, so that the outbox shows the last month.
 
+use super::dir::EntryKind;
 use super::fault::Result;
 use super::messages::{Location, Place};
 use super::org::Department;
@@ -10,6 +11,19 @@ use chrono::{NaiveDate, TimeDelta, TimeZone, Utc};
 const DAYS: i64 = 30;
 
 impl Department {
+    /// Where a sent message or a task was put away to from its place, if it was.
+    pub fn find_put_away(&self, path: &str) -> Result<Option<String>> {
+        let Some((folder @ ("outbox" | "tasks"), name)) = path.split_once('/') else { return Ok(None) };
+        let Some(months) = self.dir.find(&format!("archive/{folder}"))? else { return Ok(None) };
+        for month in months.list()? {
+            let place = format!("archive/{folder}/{}/{name}", month.name);
+            if month.kind == EntryKind::Folder && self.dir.stat(&place)?.is_some() {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
     /// Moves what is older than 30 days to `archive/outbox/YYYY-MM/`. The department's lock is held.
     pub fn put_away_sent(&self, now: Time) -> Result<()> {
         let Some(outbox) = self.dir.find(Place::Outbox.folder())? else { return Ok(()) };

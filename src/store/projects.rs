@@ -9,12 +9,20 @@ use super::fault::{Fault, Result, StoreError};
 use super::lock::lock;
 use super::org::Org;
 use crate::domain::id::is_id;
-use crate::domain::project::{ProjectEffect, apply};
+use crate::domain::project::{Project, ProjectEffect, apply, parse_project};
 
 /// The largest project that is changed: its log grows by a line with each change.
 const FILE_MAX: u64 = 1024 * 1024;
 
 impl Org {
+    /// A project as its file says; none where there is no such file.
+    pub fn project(&self, id: &str) -> Result<Option<Project>> {
+        let Some(dir) = self.own.find(PROJECTS)? else { return Ok(None) };
+        let name = format!("{id}.md");
+        let Some(text) = dir.read(&name, FILE_MAX)? else { return Ok(None) };
+        parse_project(&text.text, id).map(Some).map_err(|why| StoreError::format(dir.join(&name), why))
+    }
+
     /// Makes a change of a project, once. The lock is held for that moment alone.
     pub fn change_project(&self, effect: &ProjectEffect) -> Result<()> {
         if !is_id(&effect.id) {

@@ -1,5 +1,6 @@
 //! Undoing a run: everything that is still as the run left it goes back, nothing else is touched, and all of it is told.
 
+use crate::office::data;
 use crate::outcome::Run;
 use crate::sandbox::Sandbox;
 use std::collections::BTreeMap;
@@ -92,6 +93,97 @@ fn what_was_handled_elsewhere_stays_and_is_shown_first() {
     // The copy of what stays, stays too; what business had handled is open again.
     assert!(sandbox.tree("org-business/outbox").lines().count() > 0);
     assert!(sandbox.exists(&format!("org-business/inbox/{}.md", sandbox.sent(0))));
+}
+
+/// What became of the items that say so.
+fn states(items: &serde_json::Value, what: &str) -> Vec<String> {
+    let items = items["items"].as_array().unwrap().iter();
+    let items = items.filter(|item| item["what"].as_str().unwrap().contains(what));
+    items
+        .map(|item| format!("{} {}", item["state"].as_str().unwrap(), item["why"].as_str().unwrap_or("-")))
+        .collect()
+}
+
+#[test]
+fn a_project_that_the_run_made_is_cancelled_and_comes_back() {
+    let sandbox = run_loop(run_loop(directive(), "business"), "management");
+    let status = |sandbox: &Sandbox| {
+        let tree = sandbox.tree(".harness/projects");
+        let name =
+            tree.lines().find_map(|line| line.rsplit('/').next().filter(|name| name.starts_with("p-")));
+        let text = sandbox.read(&format!(".harness/projects/{}", name.unwrap()));
+        text.lines().find_map(|line| line.strip_prefix("status: ")).unwrap().to_owned()
+    };
+    assert_eq!(status(&sandbox), "proposed");
+    let ledger = sandbox.read("org-management/.harness/runs.jsonl");
+    let made = ledger.lines().find(|line| line.contains("create_project")).unwrap();
+    let run = serde_json::from_str::<serde_json::Value>(made).unwrap()["run"].as_str().unwrap().to_owned();
+    let undone = data(&sandbox.clone().now(AGAIN), &["undo", &run, "--yes"]);
+    assert_eq!(states(&undone, "the project"), ["taken_back -"]);
+    assert_eq!(status(&sandbox), "cancelled");
+    let undo = undone["undo"].as_str().unwrap();
+    data(&sandbox.clone().now("2026-11-18T02:42:01Z"), &["undo", undo, "--yes"]);
+    assert_eq!(status(&sandbox), "proposed");
+}
+
+#[test]
+fn a_task_that_went_on_since_is_not_said_to_be_as_before() {
+    let sandbox = run_loop(run_loop(directive(), "business"), "management");
+    let ledger = sandbox.read("org-management/.harness/runs.jsonl");
+    let made = ledger.lines().find(|line| line.contains("create_task")).unwrap();
+    let run = serde_json::from_str::<serde_json::Value>(made).unwrap()["run"].as_str().unwrap().to_owned();
+    let sandbox = run_loop(sandbox.now(AGAIN), "management");
+    let put_away = sandbox.tree("org-management/archive/tasks");
+    let id = put_away
+        .lines()
+        .find_map(|line| line.rsplit('/').next().filter(|name| name.starts_with("t-")))
+        .unwrap();
+    let shown = data(&sandbox, &["undo", &run, "--dry-run"]);
+    let said = states(&shown, &format!("tasks/{id} was made"));
+    assert_eq!(said, [format!("stays it went on, and is archive/tasks/2026-11/{id} now")]);
+}
+
+#[test]
+fn what_is_open_again_is_told_with_the_way_to_hold_it() {
+    let sandbox = run_loop(directive(), "business");
+    let run = last_run(&sandbox, "business");
+    let text = undo(sandbox.clone(), &run).take_stdout();
+    let open = format!("Open again, for the next run of business: {}\n", sandbox.sent(0));
+    assert!(text.contains(&open) && text.contains("harness pause business --why TEXT\n"), "{text}");
+}
+
+#[test]
+fn everything_since_a_moment_is_undone_newest_first() {
+    let sandbox = directive();
+    let before = effects(&sandbox);
+    let sandbox = run_loop(run_loop(sandbox, "business").now(AGAIN), "management");
+    // By itself, what business sent would stay: management has handled it.
+    let since = "2026-11-18T00:00:00Z";
+    let sandbox = sandbox.now("2026-11-18T02:42:01Z");
+    let shown = data(&sandbox, &["undo", "--since", since, "--dry-run"]);
+    assert_eq!(shown["runs"].as_array().unwrap()[0]["undo"], serde_json::Value::Null);
+    let (code, _, stderr) = sandbox.clone().run(["undo", "--since", since]).parts();
+    assert!(code == 1 && stderr.contains(&format!("`harness undo --since {since} --yes`")), "{stderr}");
+    let undone = data(&sandbox, &["undo", "--since", since, "--yes"]);
+    let runs = undone["runs"].as_array().unwrap();
+    assert!(
+        states(runs.last().unwrap(), "was delivered to management").iter().all(|said| said == "taken_back -")
+    );
+    let mut after = effects(&sandbox);
+    after.retain(|name, text| before.contains_key(name) || !text.contains(" was undone"));
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert_eq!(after, before);
+    let (code, _, stderr) = sandbox.clone().run(["undo", "--since", since, "--yes"]).parts();
+    assert!(code == 1 && stderr.starts_with("error: no run since "), "{stderr}");
+    let verified = sandbox.run(["verify"]).take_stdout();
+    assert!(!verified.contains("failed"), "{verified}");
+}
+
+#[test]
+fn only_the_named_departments_are_undone() {
+    let sandbox = run_loop(run_loop(directive(), "business").now(AGAIN), "management");
+    let undone = data(&sandbox, &["undo", "--since", "2026-11-18", "--dept", "business", "--dry-run"]);
+    assert_eq!(undone["runs"].as_array().unwrap().len(), 1);
 }
 
 #[test]
