@@ -95,7 +95,7 @@ fn runs_since(args: &UndoArgs, app: &App<'_>, org: &Org, since: Time) -> Result<
     }
     // Within a second, what stands later in a ledger came later.
     found.reverse();
-    found.sort_by(|one, other| other.at.cmp(&one.at));
+    found.sort_by_key(|ran| std::cmp::Reverse(ran.at));
     Ok(found)
 }
 
