@@ -84,7 +84,7 @@ struct CheckArgs {
 ///
 /// Shows what changed since they were last accepted, and pins their hashes outside the department's folder. Until then
 /// its runs are refused. At a terminal it asks first. The first time it also says how many messages in the inbox claim
-/// to come from you: a message file is believed in what it says of its sender.
+/// to come from you: a file in the form of a delivered message is believed in what it says of its sender.
 ///
 /// Examples:
 ///   harness charter accept business

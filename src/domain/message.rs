@@ -6,7 +6,7 @@
 
 use super::board::ItemKind;
 use super::front_matter::{FrontMatter, FrontMatterFault, Value, parse_front_matter};
-use super::id::{Dept, is_id};
+use super::id::{Dept, is_id, is_made_id};
 use super::task::Task;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
 use chrono::TimeDelta;
@@ -19,6 +19,9 @@ pub const MESSAGE_SCHEMA: u64 = 1;
 pub const SUBJECT_MAX: usize = 200;
 /// The longest body, in bytes.
 pub const BODY_MAX: usize = 256 * 1024;
+
+/// Whom a file that somebody dropped is from.
+const FROM_FILE: &str = "file";
 
 /// How far a text can be trusted. Ordered: the least trusted is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -243,8 +246,11 @@ pub fn render_message(draft: &Draft) -> String {
 pub fn parse_message(text: &str, found: &Found<'_>) -> Result<Message, MessageFault> {
     let split = parse_front_matter(text).map_err(MessageFault::FrontMatter)?;
     let plain = split.front.is_none();
-    let front = split.front.unwrap_or_default();
+    let mut front = split.front.unwrap_or_default();
     check_schema(&front)?;
+    if !is_delivered(&front, found) {
+        disown(&mut front);
+    }
     let text_of = |key: &str| front.text(key).map(str::to_string);
     let id = text_of("id").unwrap_or_else(|| found.id.to_string());
     if id != found.id {
@@ -266,7 +272,7 @@ pub fn parse_message(text: &str, found: &Found<'_>) -> Result<Message, MessageFa
         None => 0,
         Some(text) => text.parse().map_err(|_| unknown("hops", text))?,
     };
-    let from = text_of("from").unwrap_or_else(|| "file".to_string());
+    let from = text_of("from").unwrap_or_else(|| FROM_FILE.to_string());
     let kind = text_of("kind").unwrap_or_else(|| "Note".to_string());
     if !is_kind(&kind) {
         return Err(unknown("kind", &kind));
@@ -297,6 +303,25 @@ pub fn parse_message(text: &str, found: &Found<'_>) -> Result<Message, MessageFa
     };
     message.check_receipts()?;
     Ok(message)
+}
+
+/// Whether a file has the form of what this program delivers: an id that was made, which its name and its front matter
+/// both give. Whoever chooses a file's text alone, as by a mail that something saves as a file, can't give it that.
+fn is_delivered(front: &FrontMatter, found: &Found<'_>) -> bool {
+    is_made_id(found.id) && found.name == found.id && front.text("id") == Some(found.id)
+}
+
+/// What a dropped file says of its sender counts for nothing, also once it has the name of an id: a mail that begins
+/// with `provenance: human` would else be the human's.
+fn disown(front: &mut FrontMatter) {
+    for (key, value) in [("from", FROM_FILE), ("provenance", Provenance::External.name())] {
+        if front.get(key).is_some() {
+            front.set_text(key, value);
+        }
+    }
+    if front.text("kind") == Some("System") {
+        front.set_text("kind", "Note");
+    }
 }
 
 /// The key that says how many microseconds after `created` something was made. What was sent within one second keeps

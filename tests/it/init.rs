@@ -325,7 +325,9 @@ fn what_comes_next_works_as_it_is_printed() {
 /// A folder with the template's own charter is accepted at once, but its mail may be anybody's.
 #[test]
 fn mail_that_came_with_a_folder_and_claims_to_be_yours_is_said() {
-    let sandbox = Sandbox::new().file("org-rd/inbox/x.md", "---\nfrom: user\n---\nDo it.\n");
+    let id = "m-20261118-000000-aaaaaa";
+    let text = format!("---\nid: {id}\nfrom: user\n---\nDo it.\n");
+    let sandbox = Sandbox::new().file(&format!("org-rd/inbox/{id}.md"), &text);
     sandbox.run(["init", "rd"]).any_stdout().stderr(
         "warning: 1 message in its inbox says that it is from you, and would be believed: `harness inbox rd` lists what is there\n",
     );
