@@ -167,7 +167,7 @@ fn test_plan<'a>(test: &impl Fn(&str) -> Option<&'a String>) -> Option<Plan> {
     asked.then_some(Plan { mishap, trace, breakage })
 }
 
-/// `die-before:17`, `die-after:17`, `die-torn:17`, `fail-once:17:28`, `fail-from:17:28`.
+/// `die-before:17`, `die-after:17`, `die-torn:17`, `fail-once:17:28`, `fail-torn:17:28`, `fail-from:17:28`.
 fn parse_mishap(text: &str) -> Option<(u64, Mishap)> {
     let mut parts = text.split(':');
     let (name, at) = (parts.next()?, parts.next()?.parse().ok()?);
@@ -177,6 +177,7 @@ fn parse_mishap(text: &str) -> Option<(u64, Mishap)> {
         "die-after" => Mishap::DieAfter,
         "die-torn" => Mishap::DieTorn,
         "fail-once" => Mishap::FailOnce(code()?),
+        "fail-torn" => Mishap::FailTorn(code()?),
         "fail-from" => Mishap::FailFrom(code()?),
         _ => return None,
     };

@@ -83,11 +83,16 @@ impl App<'_> {
         Some(Seal { key, folder, disk: self.ctx.disk() })
     }
 
-    /// Writes down what a human command is about to change, signed wherever a key can be had.
+    /// Writes down what a human command is about to change, signed wherever a key can be had. A line without a signature
+    /// behind one that has it would break the chain for ever: then the command does nothing.
     pub fn audit(&self, org: &Org, command: &str, what: &str) -> Result<()> {
-        let org = match org.is_sealed() || self.key().is_err() {
-            true => org.clone(),
-            false => org.clone().sealed(self.seal()),
+        if org.is_sealed() {
+            return Ok(org.write_audit(&Deed { at: self.ctx.now(), by: "user", command, what })?);
+        }
+        let org = match self.key() {
+            Ok(_) => org.clone().sealed(self.seal()),
+            Err(error) if org.is_audit_signed()? => return Err(error),
+            Err(_) => org.clone(),
         };
         Ok(org.write_audit(&Deed { at: self.ctx.now(), by: "user", command, what })?)
     }

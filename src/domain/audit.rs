@@ -12,6 +12,8 @@ use serde_json::json;
 
 /// The newest format this program knows.
 const SCHEMA: u64 = 1;
+/// How a line's signature begins.
+const MAC: &str = ",\"mac\":\"";
 /// What stands before the first line.
 pub const FIRST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -94,9 +96,14 @@ pub enum Signature {
     Wrong,
 }
 
-pub fn signature(line: &str, sign: &Sign<'_>) -> Signature {
+/// Whether a line carries a signature, right or wrong.
+pub fn has_signature(line: &str) -> bool {
     // A quote within a text is escaped, so that this is the key itself.
-    let Some((open, rest)) = line.rsplit_once(",\"mac\":\"") else { return Signature::None };
+    line.contains(MAC)
+}
+
+pub fn signature(line: &str, sign: &Sign<'_>) -> Signature {
+    let Some((open, rest)) = line.rsplit_once(MAC) else { return Signature::None };
     let mac = rest.split('"').next().unwrap_or_default();
     if same(mac, &sign(open)) { Signature::Right } else { Signature::Wrong }
 }
@@ -131,7 +138,7 @@ pub fn find_recorded(text: &str, wanted: &[(&str, &str)], sign: &Sign<'_>) -> Ve
     let mut found = vec![Recorded::default(); wanted.len()];
     let mut signed = false;
     for line in text.lines() {
-        let has_mac = line.contains(",\"mac\":\"");
+        let has_mac = has_signature(line);
         let mut named = wanted.iter().enumerate().filter(|(_, (id, _))| line.contains(id)).peekable();
         if named.peek().is_some() && (has_mac || !signed) && signature(line, sign) != Signature::Wrong {
             let deed = parse_deed(line);
@@ -167,15 +174,23 @@ pub fn check_head(text: &str, known: &Head) -> Option<String> {
     }
 }
 
-/// Follows the chain; the first fault, with its line.
+/// What a crash left of the last line: it has no line end, and is no whole line. What was to be done was not done.
+pub fn torn_end(text: &str) -> Option<&str> {
+    let end = text.rsplit('\n').next().filter(|end| !end.is_empty())?;
+    parse_entry(end).is_none().then_some(end)
+}
+
+/// Follows the chain; the first fault, with its line. Whether a line that is torn off at the end was whole before is for
+/// [`check_head`] to say.
 pub fn check_chain(text: &str, sign: &Sign<'_>) -> Result<Head, (usize, &'static str)> {
+    let whole = &text[..text.len() - torn_end(text).map_or(0, str::len)];
     // `init` writes the first line: a log without one was emptied.
-    if text.trim().is_empty() {
+    if whole.trim().is_empty() {
         return Err((1, "it is empty, and nothing that made this organisation left it so"));
     }
     let mut head = Head::first();
     let mut signed = false;
-    for (index, line) in text.lines().enumerate() {
+    for (index, line) in whole.lines().enumerate() {
         let number = index + 1;
         if is_newer(line) {
             return Err((number, "a newer program wrote it"));
@@ -253,8 +268,14 @@ mod tests {
         assert_eq!(check_chain(&without, &sign), Err((2, "it does not follow the line before")));
         let swapped = [lines[0], lines[2], lines[1], lines[3]].join("\n");
         assert!(check_chain(&swapped, &sign).is_err());
+        // A line that was torn off is no fault of the chain, unless it is known to have been whole.
         let cut = &text[..text.len() - 20];
-        assert!(check_chain(cut, &sign).is_err());
+        assert_eq!(check_chain(cut, &sign).unwrap().seq, 3);
+        let known = |lines: &str| check_chain(lines, &sign).unwrap();
+        assert_eq!(check_head(cut, &known(&chain(3))), None);
+        assert!(check_head(cut, &known(&text)).is_some());
+        assert_eq!(check_chain(text.trim_end(), &sign).unwrap().seq, 4);
+        assert!(check_chain(&format!("{}\n", &cut[..cut.len() - 1]), &sign).is_err());
         assert!(check_chain("", &sign).is_err() && check_chain("\n", &sign).is_err());
         let newer = text.replacen("\"schema\":1", "\"schema\":2", 1);
         assert_eq!(check_chain(&newer, &sign), Err((1, "a newer program wrote it")));

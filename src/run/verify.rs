@@ -1,7 +1,7 @@
 //! Whether what is on disk holds together: each check has passed, failed, or not run, and says which.
 
 use super::revisions::{Revisions, revisions};
-use crate::domain::audit::{Recorded, check_chain, check_head, parse_deed};
+use crate::domain::audit::{Recorded, check_chain, check_head, parse_deed, torn_end};
 use crate::domain::budget::BudgetLine;
 use crate::domain::ledger::Line;
 use crate::domain::record::ledger_line;
@@ -148,6 +148,9 @@ fn audit(org: &Org, key: &Key, now: Time) -> Result<Check> {
     };
     let sign = |open: &str| key.sign("audit", open.as_bytes());
     let (mut faults, passed) = match check_chain(&text, &sign) {
+        Ok(head) if torn_end(&text).is_some() => {
+            (Vec::new(), format!("{} lines; what a crash left of another goes with the next", head.seq))
+        }
         Ok(head) => (Vec::new(), format!("{} lines", head.seq)),
         Err((line, why)) => (vec![format!("audit.jsonl line {line}: {why}")], String::new()),
     };

@@ -43,6 +43,16 @@ impl Dir {
         self.append(name, entry.as_bytes())
     }
 
+    /// Cuts off what stands after the last line end.
+    pub(super) fn cut_torn_line(&self, name: &str) -> Result<()> {
+        let (start, bytes) = self.read_end(name, BACK)?;
+        match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => self.truncate(name, start + at as u64 + 1),
+            None if start == 0 => self.truncate(name, 0),
+            None => Ok(()),
+        }
+    }
+
     /// Makes sure of a file that is there: whoever wrote it may have died before it was.
     fn sync_file(&self, name: &str) -> Result<()> {
         let failed = |error: std::io::Error| StoreError::io(self.join(name), "sync", error);

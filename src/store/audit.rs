@@ -9,7 +9,8 @@ use super::lock::lock;
 use super::org::Org;
 use super::tail::{Backwards, read_tail};
 use crate::domain::audit::{
-    Deed, Head, Recorded, check_head, find_recorded, parse_deed, parse_entry, render_entry,
+    Deed, Head, Recorded, check_head, find_recorded, has_signature, parse_deed, parse_entry, render_entry,
+    torn_end,
 };
 use crate::domain::time::Time;
 
@@ -60,13 +61,31 @@ impl Org {
     fn audit_end(&self) -> Result<(Head, &'static str)> {
         let tail = read_tail(&self.own, LOG, TAIL)?.text;
         let head = tail.lines().rev().find_map(parse_entry).map_or_else(Head::first, |(head, _)| head);
-        // A line that a crash tore off stays as it is, for `verify` to name; the next one starts on a line of its own.
         let start = if tail.is_empty() || tail.ends_with('\n') { "" } else { "\n" };
         Ok((head, start))
     }
 
-    fn append_deed(&self, deed: &Deed<'_>) -> Result<()> {
+    /// Whether the last good line carries a signature.
+    pub fn is_audit_signed(&self) -> Result<bool> {
+        let tail = read_tail(&self.own, LOG, TAIL)?.text;
+        Ok(tail.lines().rev().find(|line| parse_entry(line).is_some()).is_some_and(has_signature))
+    }
+
+    /// Makes room for the next line. One that a crash or a full disk tore off was of something that was not done: left
+    /// there, it would break the chain for ever. One that is known to have been whole stays, for `verify` to name.
+    fn begin_line(&self) -> Result<(Head, &'static str)> {
         let (head, start) = self.audit_end()?;
+        let is_torn = || Ok(torn_end(&read_tail(&self.own, LOG, TAIL)?.text).is_some());
+        let was_whole = || Ok(self.known()?.is_some_and(|known| known.audit_seq > head.seq));
+        if start.is_empty() || !is_torn()? || was_whole()? {
+            return Ok((head, start));
+        }
+        self.own.cut_torn_line(LOG)?;
+        Ok((head, ""))
+    }
+
+    fn append_deed(&self, deed: &Deed<'_>) -> Result<()> {
+        let (head, start) = self.begin_line()?;
         let entry = match &self.seal {
             Some(seal) => render_entry(&head, deed, Some(&seal.sign_line())),
             None => render_entry(&head, deed, None),

@@ -27,6 +27,8 @@ pub enum Mishap {
     DieTorn,
     /// The operation fails with this error number, this once.
     FailOnce(i32),
+    /// A write stops half way and fails, as on a disk that fills up; for other operations, as `FailOnce`.
+    FailTorn(i32),
     /// It fails, and so does every one after it.
     FailFrom(i32),
 }
@@ -168,7 +170,7 @@ impl Disk {
         })
     }
 
-    /// Adds bytes at a file's end, in one write.
+    /// Adds bytes at a file's end, in one write. Where it fails half way, what it wrote is cut off again.
     pub fn append(
         &self,
         at: BorrowedFd<'_>,
@@ -176,14 +178,19 @@ impl Disk {
         file: BorrowedFd<'_>,
         bytes: &[u8],
     ) -> io::Result<()> {
-        self.perform(Step { bytes, ..Step::new("append", at, name) }, |extent| {
-            let mut rest = part(bytes, extent);
-            while !rest.is_empty() {
-                let written = rustix::io::write(file, rest)?;
-                rest = &rest[written..];
+        let mut done = 0;
+        let added = self.perform(Step { bytes, ..Step::new("append", at, name) }, |extent| {
+            let whole = part(bytes, extent);
+            while done < whole.len() {
+                done += rustix::io::write(file, &whole[done..])?;
             }
             Ok(())
-        })
+        });
+        if added.is_err() && done > 0 {
+            // The error that led here is the one to report.
+            let _ignored = cut_back(file, done as u64);
+        }
+        added
     }
 
     pub fn truncate(
@@ -295,6 +302,10 @@ impl Disk {
         });
         match mishap.map(|(_, mishap)| mishap) {
             Some(Mishap::FailOnce(code) | Mishap::FailFrom(code)) => Err(io::Error::from_raw_os_error(code)),
+            Some(Mishap::FailTorn(code)) => {
+                let _unfinished = work(Extent::Half);
+                Err(io::Error::from_raw_os_error(code))
+            }
             Some(Mishap::DieBefore) => die(),
             Some(Mishap::DieTorn) => {
                 let _unfinished = work(Extent::Half);
@@ -307,6 +318,14 @@ impl Disk {
             }
         }
     }
+}
+
+/// Takes back what a write that failed left at a file's end, unless somebody added to it since.
+fn cut_back(file: BorrowedFd<'_>, written: u64) -> rustix::io::Result<()> {
+    // After a write to a file's end, the place in it is the end of what was written.
+    let end = rustix::fs::tell(file)?;
+    let size = u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or_default();
+    if size == end { rustix::fs::ftruncate(file, end.saturating_sub(written)) } else { Ok(()) }
 }
 
 fn part(bytes: &[u8], extent: Extent) -> &[u8] {

@@ -54,13 +54,27 @@ fn dies_everywhere(prepare: impl Fn() -> Sandbox, args: impl Fn(&Sandbox) -> Vec
                 break;
             }
             assert_eq!(status, KILLED, "{death}:{number}: {stderr}");
+            sound(&sandbox, &format!("{death}:{number}"));
             let (status, _, stderr) = again(&sandbox, None);
             assert_eq!((status, stderr.as_str()), (0, ""), "after {death}:{number}");
+            sound(&sandbox, &format!("after {death}:{number}"));
             assert_eq!(files(&sandbox), expected, "after {death}:{number}");
             number += 1;
         }
         assert!(number > 5, "{death} was never reached");
     }
+}
+
+/// No line of the audit is missing, and none is half written; a torn one is none.
+#[track_caller]
+fn sound(sandbox: &Sandbox, when: &str) {
+    // `init` may have died before its first line.
+    if !sandbox.exists(".harness/audit.jsonl") || !sandbox.read(".harness/audit.jsonl").contains('\n') {
+        return;
+    }
+    let (_, stdout, _) = sandbox.start(&["verify"]).finish().parts();
+    let damaged = stdout.lines().find(|line| line.starts_with("failed") && line.contains(" audit "));
+    assert_eq!(damaged, None, "{when}");
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -166,6 +180,23 @@ fn a_full_disk_delivers_to_all_or_says_to_whom() {
             );
             sandbox.start(&SEND).finish().stdout("m-[..]\n");
         }
+    }
+}
+
+#[test]
+fn a_write_that_stops_half_way_leaves_no_half_line() {
+    for number in 1.. {
+        let sandbox = Sandbox::new().dept("rd").dept("lab");
+        let (status, _, stderr) = try_with(&sandbox, &format!("fail-torn:{number}:28"), &SEND).parts();
+        let audit = sandbox.read(".harness/audit.jsonl");
+        let whole = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+        assert!(audit.ends_with('\n') && audit.lines().all(whole), "{number}: {audit}");
+        sound(&sandbox, &format!("{number}: {stderr}"));
+        if status == 0 && number > 20 {
+            break;
+        }
+        sandbox.start(&SEND).finish().stdout("m-[..]\n");
+        sound(&sandbox, &format!("after {number}"));
     }
 }
 
