@@ -93,7 +93,8 @@ pub fn stop_loop(args: &StopLoopArgs, app: &App<'_>) -> Result<Answer> {
         let data = json!({"dept": args.dept, "runs": runs, "dry_run": true});
         return Ok(Answer::new("harness.stop-loop/1", data, text));
     }
-    app.audit(&org, "stop-loop", &args.dept)?;
+    // Stopping comes before everything else: a full disk must not keep a run alive.
+    let audited = app.audit(&org, "stop-loop", &args.dept);
     let stopped = stop_department(&department)?;
     let text = match &stopped.run {
         None => format!("Nothing runs in {}.\n", args.dept),
@@ -101,7 +102,14 @@ pub fn stop_loop(args: &StopLoopArgs, app: &App<'_>) -> Result<Answer> {
     };
     let data = json!({"dept": args.dept, "run": stopped.run, "left": stopped.left});
     prove(&args.dept, &stopped)?;
+    audited.map_err(|error| untold(&text, error))?;
     Ok(Answer::new("harness.stop-loop/1", data, text).undo(format!("harness run-loop {}", args.dept)))
+}
+
+/// It was done, and could not be written down.
+fn untold(done: &str, error: CommandError) -> CommandError {
+    let what = format!("{} But it can't be written down: {}", done.trim_end(), error.cause);
+    error.hints.into_iter().fold(CommandError::failed(what), CommandError::hint)
 }
 
 /// The runs of a department that are alive.
@@ -155,10 +163,16 @@ pub fn stop_all(args: &StopAllArgs, app: &App<'_>) -> Result<Answer> {
     if args.dry_run {
         return show_all(&org);
     }
-    org.write_gate(&Gate::new(GateState::Tripped, &args.why, "user", app.ctx.now()))?;
-    app.audit(&org, "stop-all", &args.why)?;
-    let mut text = "Gate: tripped (closed)\n".to_string();
+    // Whatever of it can't be done, the rest is: a full disk must not keep a run alive.
     let (mut data, mut faults) = (Vec::new(), Vec::new());
+    let tripped = org.write_gate(&Gate::new(GateState::Tripped, &args.why, "user", app.ctx.now()));
+    if let Err(error) = &tripped {
+        faults.push(format!("the gate is not tripped: {error}"));
+    }
+    if let Err(error) = app.audit(&org, "stop-all", &args.why) {
+        faults.push(format!("it can't be written down: {}", error.cause));
+    }
+    let mut text = "Gate: tripped (closed)\n".to_string();
     for dept in org.departments()?.departments {
         let Some(department) = org.department(&dept)? else { continue };
         match stop_department(&department) {
@@ -178,9 +192,11 @@ pub fn stop_all(args: &StopAllArgs, app: &App<'_>) -> Result<Answer> {
         }
     }
     if !faults.is_empty() {
-        return Err(
-            CommandError::failed(faults.join("; ")).hint("the gate is tripped, so nothing new starts")
-        );
+        let hint = match tripped {
+            Ok(()) => "the gate is tripped, so nothing new starts",
+            Err(_) => "what ran was stopped; put that right, then once more: `harness stop-all`",
+        };
+        return Err(CommandError::failed(faults.join("; ")).hint(hint));
     }
     text.push_str("Nothing runs, every autoLoop is off, and no process of any run is left.\n");
     text.push_str("To go on: harness gate enable\n");

@@ -65,6 +65,19 @@ fn stop_loop_ends_the_run_with_everything_it_started() {
     assert_over(&sandbox, &pids, "cancelled");
 }
 
+/// What can't be written down is said, and the run is ended all the same.
+#[test]
+fn a_full_disk_keeps_no_run_alive() {
+    for command in [&["stop-loop", "business"][..], &["stop-all"]] {
+        let (sandbox, running, pids) = hanging();
+        let full = sandbox.clone().env("HARNESS_TEST_FAULT", "fail-from:1:28");
+        let error = full.start(command).finish().status(1).parts().2;
+        assert!(error.contains("can't be written down") && error.contains("No space left"), "{error}");
+        running.finish().status(13).any_stdout().any_stderr();
+        assert_over(&sandbox, &pids, "cancelled");
+    }
+}
+
 #[test]
 fn an_engine_that_ignores_sigterm_is_stopped_too() {
     let (sandbox, running, pids) = hanging_with("#ignore-term\n#setsid-grandchild\n#hang\n");
