@@ -54,6 +54,29 @@ pub enum Shape {
     OneOf(&'static [&'static str]),
 }
 
+impl Shape {
+    /// What it is in JSON, for whoever writes one; a time is text of its own form.
+    pub fn form(self) -> &'static str {
+        match self {
+            Shape::Ids | Shape::Departments | Shape::IdOrIds | Shape::Parts | Shape::Lines => "list",
+            Shape::Usd => "number",
+            Shape::Args | Shape::Action | Shape::Rubric => "object",
+            Shape::Time => "time",
+            _ => "text",
+        }
+    }
+
+    /// The only words that count in it, where it takes no others.
+    pub fn words(self) -> &'static [&'static str] {
+        match self {
+            Shape::OneOf(words) => words,
+            Shape::Verdict => &["pass", "fail", "not_run"],
+            Shape::Rubric => &RUBRIC,
+            _ => &[],
+        }
+    }
+}
+
 /// One field of an action.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {

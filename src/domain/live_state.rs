@@ -3,7 +3,7 @@
 //! Text from outside the tool is data. It goes into a fence whose marker it can't know and can't close: in the stable
 //! part a secret of the department, in the tail the step's nonce. What is cut leaves a mark with the count.
 
-use super::action::ACTIONS;
+use super::action::{ACTIONS, Field, Spec};
 use super::board::{Board, Item};
 use super::charter::Charter;
 use super::goal::Goal;
@@ -203,16 +203,30 @@ fn open_actions(charter: &Charter, role: Role) -> Vec<serde_json::Value> {
     let open = ACTIONS
         .iter()
         .filter(|spec| role_may(role, spec.name) && charter.actions.iter().any(|name| name == spec.name));
-    let names = |fields: &[super::action::Field]| fields.iter().map(|field| field.name).collect::<Vec<_>>();
+    let names = |fields: &[Field]| fields.iter().map(|field| field.name).collect::<Vec<_>>();
     open.map(|spec| {
         json!({
             "name": spec.name,
             "required": names(spec.required),
             "optional": names(spec.optional),
+            "fields": fields_of(spec),
             "confidence": spec.confidence,
         })
     })
     .collect()
+}
+
+fn fields_of(spec: &Spec) -> Vec<serde_json::Value> {
+    let told = |field: &Field, optional: bool| {
+        json!({
+            "name": field.name,
+            "form": field.shape.form(),
+            "words": field.shape.words(),
+            "optional": optional,
+        })
+    };
+    let required = spec.required.iter().map(|field| told(field, false));
+    required.chain(spec.optional.iter().map(|field| told(field, true))).collect()
 }
 
 /// The human's own text: not fenced, but what would be taken for a fence or a block is still escaped.
