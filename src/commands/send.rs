@@ -2,10 +2,11 @@
 
 use super::app::{App, Result};
 use super::charter::load;
+use super::portfolio::{find_directive, find_project};
 use crate::domain::charter::RECEIVED_EVERYWHERE;
 use crate::domain::id::{Dept, IdKind, is_id, nearest, new_id};
 use crate::domain::message::{BODY_MAX, Draft, Provenance, SUBJECT_MAX, is_kind, render_message};
-use crate::domain::project::{Change, ProjectEffect, ProjectStatus};
+use crate::domain::project::{Change, Project, ProjectEffect, ProjectStatus};
 use crate::domain::text::one_line;
 use crate::domain::time::render_rfc3339;
 use crate::domain::verdict::{Circumstances, Verdict, judge_action};
@@ -40,12 +41,12 @@ pub struct SendArgs {
     #[arg(long, value_name = "TEXT|-")]
     body: String,
     /// An amount in USD, for a BudgetAllocation
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     amount_usd: Option<f64>,
-    /// The project it belongs to
+    /// The project it belongs to: its id, or the end of it
     #[arg(long, value_name = "ID")]
     project: Option<String>,
-    /// The directive it belongs to
+    /// The directive it belongs to: its id, or the end of it
     #[arg(long, value_name = "ID")]
     directive: Option<String>,
     /// The message it answers; it joins that one's thread
@@ -61,7 +62,8 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
     check_words(args)?;
     let recipients = recipients(args, app, &org)?;
     let body = read_body(&args.body)?;
-    let project = allocated_project(args, &org)?;
+    let (project, directive) = belongings(args, &org)?;
+    let allocated = allocated_project(args, project.as_ref())?;
     let (from, provenance) = sender(args, app, &org)?;
     let mut draft = Draft {
         id: new_id(IdKind::Message, app.ctx.now(), &app.ctx.random()),
@@ -71,8 +73,8 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
         subject: args.subject.trim().to_string(),
         body,
         amount_usd: args.amount_usd,
-        project: args.project.clone(),
-        directive: args.directive.clone(),
+        project: project.map(|project| project.id),
+        directive,
         reference: args.reference.clone(),
         thread: None,
         hops: 0,
@@ -96,7 +98,7 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
         let _ignored = app.audit(&org, "send", &format!("{} failed: {}", draft.id, error.cause));
         return Err(error);
     }
-    if let (Some(id), Some(usd)) = (project, draft.amount_usd) {
+    if let (Some(id), Some(usd)) = (allocated, draft.amount_usd) {
         org.change_project(&ProjectEffect {
             id,
             key: draft.id.clone(),
@@ -110,16 +112,25 @@ pub fn run(args: &SendArgs, app: &App<'_>) -> Result<Answer> {
 }
 
 /// The project whose budget a BudgetAllocation adds to, once: the message's id is the key.
-fn allocated_project(args: &SendArgs, org: &Org) -> Result<Option<String>> {
-    let Some(id) = args.project.as_ref().filter(|_| args.kind == "BudgetAllocation") else { return Ok(None) };
-    known_project(org, id)?;
-    match org.portfolio()?.project(id).map(|project| project.status) {
-        Some(ProjectStatus::Cancelled) => {
+fn allocated_project(args: &SendArgs, project: Option<&Project>) -> Result<Option<String>> {
+    match project.filter(|_| args.kind == "BudgetAllocation") {
+        Some(Project { id, status: ProjectStatus::Cancelled, .. }) => {
             Err(CommandError::refused(format!("the project {id} is cancelled: nothing is allocated to it"))
                 .code("held"))
         }
-        _ => Ok(Some(id.clone())),
+        found => Ok(found.map(|project| project.id.clone())),
     }
+}
+
+/// The project and the directive that were named. A misspelt one would be in nobody's trail.
+fn belongings(args: &SendArgs, org: &Org) -> Result<(Option<Project>, Option<String>)> {
+    if args.project.is_none() && args.directive.is_none() {
+        return Ok((None, None));
+    }
+    let portfolio = org.portfolio()?;
+    let project = args.project.as_ref().map(|wanted| find_project(&portfolio, wanted)).transpose()?;
+    let directive = args.directive.as_ref().map(|wanted| find_directive(&portfolio, wanted)).transpose()?;
+    Ok((project, directive.map(|directive| directive.id.clone())))
 }
 
 /// Says that there is no such project, where there is none.

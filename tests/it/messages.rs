@@ -103,6 +103,29 @@ fn a_department_that_is_not_there_is_guessed_or_listed() {
 }
 
 #[test]
+fn a_project_or_directive_that_is_not_there_is_no_message_s() {
+    let sandbox = Sandbox::new().dept("rd").message("rd", "Note", "s", "b");
+    for what in ["project", "directive"] {
+        let option = format!("--{what}");
+        let args: Vec<&str> = send("rd", "Note").into_iter().chain([option.as_str(), "nosuch"]).collect();
+        let run = sandbox.start(&args).finish().status(1);
+        run.stderr(&format!(
+            "error: there is no {what} `nosuch`\nhint: `harness {what} list --all` lists them\n"
+        ));
+    }
+    assert_eq!(sandbox.tree("org-rd/inbox").lines().count(), 1);
+    // The end of an id is enough, and the whole of it is written.
+    let run = sandbox.run(["project", "add", "--title", "Shop"]).any_stdout();
+    let sandbox = run.then();
+    let list = sandbox.clone().run(["project", "list", "--json"]).json();
+    let id = list["data"]["projects"][0]["id"].as_str().unwrap().to_owned();
+    let end = &id[id.len() - 6..];
+    let args: Vec<&str> = send("rd", "Note").into_iter().chain(["--project", end, "--dry-run"]).collect();
+    let text = sandbox.start(&args).finish().any_stdout().take_stdout();
+    assert!(text.contains(&format!("\nproject: {id}\n")), "{text}");
+}
+
+#[test]
 fn hostile_words_are_refused_in_short() {
     let sandbox = Sandbox::new().dept("rd");
     let long = "k".repeat(100_000);
