@@ -90,7 +90,7 @@ pub fn run(args: &PromptArgs, app: &App<'_>) -> Result<Answer> {
     let prompt = prompt.map_err(|fault| {
         CommandError::failed(format!("can't make the prompt: {fault}"))
             .code("bad_prompt")
-            .hint("put that file right, or move it away: then the prompt goes without it")
+            .hint("put that file right, or move it away: a built-in one takes its place where there is one")
     })?;
     let data = json!({
         "dept": args.dept,

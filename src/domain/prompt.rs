@@ -89,11 +89,11 @@ impl fmt::Display for PromptFault {
         match self {
             PromptFault::Template(fault) => write!(f, "{fault}"),
             PromptFault::Source { name, what } => write!(f, "{name}: {what}"),
-            PromptFault::NoBase(name) => write!(f, "{name} is missing or empty, and every prompt needs it"),
-            PromptFault::NoOpening(name) => {
+            PromptFault::NoBase(file) => write!(f, "{file} is missing or empty, and every prompt needs it"),
+            PromptFault::NoOpening(file) => {
                 write!(
                     f,
-                    "{name} does not show `{{{{ opening }}}}`, the line that opens the block of actions"
+                    "{file} does not show `{{{{ opening }}}}`, the line that opens the block of actions"
                 )
             }
             PromptFault::Mode => f.write_str("ceo mode is for the worker of `business` alone"),
@@ -126,7 +126,7 @@ pub fn assemble_prompt(
     assembly.add(0, "header.md", &plain)?;
     assembly.add(1, &format!("base/{role}.md"), &plain)?;
     if assembly.layers.last().is_none_or(|layer| layer.state != "found") {
-        return Err(PromptFault::NoBase(format!("base/{role}.md")));
+        return Err(PromptFault::NoBase(assembly.last_file()));
     }
     assembly.add(2, &format!("department/{role}.md"), &plain)?;
     match mode {
@@ -146,7 +146,7 @@ pub fn assemble_prompt(
         let before = assembly.text.len();
         assembly.add(7, &closer, &values)?;
         if role.acts() && !assembly.text[before..].contains(&opening_line(&context.moment.nonce)) {
-            return Err(PromptFault::NoOpening(closer));
+            return Err(PromptFault::NoOpening(assembly.last_file()));
         }
     }
     assembly.finish()
@@ -243,6 +243,16 @@ impl Assembly {
         let text = if self.role.acts() { visible(text) } else { escape_opening(text) };
         self.text.push_str(&text);
         self.text.push('\n');
+    }
+
+    /// Where the last layer stands: its path, or its name where it is built in or missing.
+    fn last_file(&self) -> String {
+        let last = self.layers.last();
+        let file = last.map(|layer| match layer.origin.as_str() {
+            "" | "embedded" => layer.name.clone(),
+            path => path.to_string(),
+        });
+        file.unwrap_or_default()
     }
 
     fn note(&mut self, layer: Layer) {

@@ -172,7 +172,8 @@ fn judge_sending(
     let kind = json.get("kind").and_then(Value::as_str).unwrap_or("");
     let to = json.get("to").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let Some(allowed) = charter.sends.get(kind) else {
-        let message = format!("`send_message` of `{kind}` is not in the charter of `{}`", at.dept);
+        let what = if kind.is_empty() { "without a kind".to_string() } else { format!("of `{kind}`") };
+        let message = format!("`send_message` {what} is not in the charter of `{}`", at.dept);
         let mut ruling = refuse("kind_not_sent", "charter.toml [sends]", message);
         let kinds: Vec<&str> = charter.sends.keys().map(String::as_str).collect();
         let kinds = if kinds.is_empty() { "nothing".to_string() } else { kinds.join(", ") };

@@ -48,13 +48,41 @@ fn layers_come_in_their_order_each_from_its_place() {
 #[test]
 fn a_prompt_without_its_base_or_its_opening_line_is_refused() {
     for (file, text, what) in [
-        ("base/worker.md", "\n", "base/worker.md is missing or empty"),
-        ("closer/worker.md", "hi\n", "closer/worker.md does not show `{{ opening }}`"),
-        ("closer/worker.md", "", "closer/worker.md does not show `{{ opening }}`"),
+        ("base/worker.md", "\n", "is missing or empty"),
+        ("closer/worker.md", "hi\n", "does not show `{{ opening }}`"),
+        ("closer/worker.md", "", "does not show `{{ opening }}`"),
     ] {
         let sandbox = Sandbox::new().organisation().file(&format!(".harness/prompts/{file}"), text);
         let error = sandbox.run(["prompt", "business", "--role", "worker"]).status(1).parts().2;
-        assert!(error.contains(what), "{file}: {error}");
+        assert!(error.contains(&format!("[ROOT]/.harness/prompts/{file} {what}")), "{file}: {error}");
+        assert!(error.contains("hint: put that file right, or move it away"), "{error}");
+    }
+}
+
+/// What a field takes is told before it is refused: a refusal costs a second call.
+#[test]
+fn what_each_field_takes_is_told() {
+    let sandbox = Sandbox::new().organisation();
+    for (role, lines) in [
+        (
+            "worker",
+            &[
+                "- `mark_message`: id, status (acknowledged, actioned, archived)\n",
+                "- `create_task`: title, description, priority (high, medium, low); optional depends_on (list), owner, \
+                 due (time), project, assists, not_twin_of (list); with `confidence`\n",
+                "- `comment_task`: id, section (Context, Progress, Evidence, Risks, Next, Questions), text\n",
+                "- `request_approval`: action (object); optional rubric (object: clarity, constraints, completeness, \
+                 risk, dependencies, similarity)\n",
+                "amount_usd (number)",
+            ][..],
+        ),
+        ("validator", &["- `validate`: id, verdict (pass, fail, not_run), evidence\n"]),
+        ("summarizer", &["- `curate_memory`: file (MEMORY, SELF), text\n"]),
+    ] {
+        let prompt = prompt(&sandbox, &["business", "--role", role]);
+        for line in lines {
+            assert!(prompt.contains(line), "{role}: {line}");
+        }
     }
 }
 
@@ -258,7 +286,8 @@ fn what_is_cut_leaves_a_mark_and_the_message_at_hand_is_cut_last() {
 fn refused(template: &str, stderr: &str) {
     let sandbox = Sandbox::new().dept("rd").file("org-rd/prompts/worker.md", template);
     let run = sandbox.run(["prompt", "rd", "--role", "worker"]).status(1);
-    let hint = "hint: put that file right, or move it away: then the prompt goes without it\n";
+    let hint =
+        "hint: put that file right, or move it away: a built-in one takes its place where there is one\n";
     run.stderr(&format!("error: can't make the prompt: {stderr}\n{hint}"));
 }
 
