@@ -114,7 +114,10 @@ fn what_is_no_message_is_named_and_hides_no_other() {
         .file("org-rd/inbox/i-newer.md", "---\nschema: 2\n---\n")
         .file("org-rd/inbox/j-other.md", "---\nid: k\n---\n")
         .file("org-rd/inbox/k-kind.md", "---\nkind: \"a b\"\n---\n")
-        .file("org-rd/inbox/l-from.md", "---\nfrom: \"../x\"\n---\n")
+        .file(
+            "org-rd/inbox/m-20261118-000000-aaaaaa.md",
+            "---\nid: m-20261118-000000-aaaaaa\nfrom: \"../x\"\n---\n",
+        )
         .file("org-rd/inbox/m-escape.md", "---\nsubject: \"\\\u{1b}[2J\"\n---\n")
         .file("org-rd/inbox/n-long.md", &format!("---\na: {}\n---\n", "x".repeat(17_000)));
     let bad = sandbox.root().join("org-rd/inbox").join(OsStr::from_bytes(b"o-\xff.md"));
@@ -133,7 +136,7 @@ fn what_is_no_message_is_named_and_hides_no_other() {
         warning: org-rd/inbox/i-newer.md is not a message: its schema is 2, and this program knows 1
         warning: org-rd/inbox/j-other.md is not a message: `id` is `k`, but the file's name says `j-other`
         warning: org-rd/inbox/k-kind.md is not a message: `kind` can't be `a b`
-        warning: org-rd/inbox/l-from.md is not a message: `from` can't be `../x`
+        warning: org-rd/inbox/m-20261118-000000-aaaaaa.md is not a message: `from` can't be `../x`
         warning: org-rd/inbox/m-escape.md is not a message: line 2: unknown escape `\\\\u{1b}`
         warning: org-rd/inbox/n-long.md is not a message: line 2: the front matter is larger than 16384 bytes
         warning: org-rd/inbox/o-[..].md is not a message: its name is not UTF-8
