@@ -28,128 +28,129 @@ impl<'a> Glance<'a> {
     }
 }
 
-/// The keys that the tool writes, in the order in which it writes them: the next line's is mostly the next one here.
-const KEYS: [&[u8]; 26] = [
-    b"schema: ",
-    b"id: ",
-    b"title: ",
-    b"status: ",
-    b"priority: ",
-    b"owner: ",
-    b"worker: ",
-    b"assignment: ",
-    b"created_by: ",
-    b"created: ",
-    b"heard: ",
-    b"due: ",
-    b"due_told: ",
-    b"help_told: ",
-    b"project: ",
-    b"provenance: ",
-    b"vouched: ",
-    b"nudged: ",
-    b"verdict: ",
-    b"verdict_by: ",
-    b"approved_by: ",
-    b"closed: ",
-    b"depends_on: ",
-    b"not_twin_of: ",
-    b"waits_for: ",
-    b"mentioned: ",
-];
-const SCHEMA: usize = 0;
-const ID: usize = 1;
-const TITLE: usize = 2;
-const STATUS: usize = 3;
-const PRIORITY: usize = 4;
-const OWNER: usize = 5;
-const CREATED: usize = 9;
-const HEARD: usize = 10;
-const DUE: usize = 11;
-const DUE_TOLD: usize = 12;
-const NUDGED: usize = 17;
-const CLOSED: usize = 21;
-const DEPENDS_ON: usize = 22;
-
-/// The place of a line's key, looked for from where it is likely to be.
-#[inline]
-fn place(line: &[u8], likely: usize) -> Option<usize> {
-    if KEYS.get(likely).is_some_and(|key| line.starts_with(key)) {
-        return Some(likely);
-    }
-    let first = line.first()?;
-    let is_here = |at: &usize| KEYS[*at].first() == Some(first) && line.starts_with(KEYS[*at]);
-    (likely..KEYS.len()).find(is_here).or_else(|| (0..KEYS.len()).find(is_here))
-}
-
 /// What can be seen of an open task; none where the file must be read to know.
+///
+/// The first five keys stand where the tool puts them. Those after them may come in any order, each once. A line is told
+/// by its first byte and a comparison with a constant: looking its key up in a table costs ten times that.
 pub fn glance<'a>(bytes: &'a [u8], id: &[u8]) -> Option<Glance<'a>> {
-    let mut rest = bytes.strip_prefix(b"---\n")?;
-    let (mut status, mut priority, mut owner, mut depends_on) = (None, None, None, &b""[..]);
-    let (mut seen, mut likely) = (0u32, 0);
-    loop {
-        let end = newline(rest)?;
-        let line = &rest[..end];
-        rest = &rest[end + 1..];
-        if line == b"---" {
-            break;
-        }
-        let at = place(line, likely)?;
-        likely = at + 1;
-        let value = &line[KEYS[at].len()..];
-        match at {
-            SCHEMA if value != b"1" => return None,
-            ID if value != id => return None,
-            STATUS => {
-                status = Some(match value {
-                    b"inbox" => TaskStatus::Inbox,
-                    b"in_progress" => TaskStatus::InProgress,
-                    b"review" => TaskStatus::Review,
-                    _ => return None,
-                });
-            }
-            PRIORITY => {
-                priority = Some(match value {
-                    b"high" => Priority::High,
-                    b"medium" => Priority::Medium,
-                    b"low" => Priority::Low,
-                    _ => return None,
-                });
-            }
-            OWNER if !value.is_empty() => owner = Some(value),
-            // Times are as the tool writes them.
-            CREATED | HEARD | DUE | DUE_TOLD | NUDGED | CLOSED if value.len() != 20 || value[19] != b'Z' => {
-                return None;
-            }
-            DEPENDS_ON => depends_on = value.strip_prefix(b"[")?.strip_suffix(b"]")?,
-            _ if value.is_empty() => return None,
-            _ => {}
-        }
+    let rest = bytes.strip_prefix(b"---\nschema: 1\nid: ")?.strip_prefix(id)?;
+    let (_, rest) = value(rest.strip_prefix(b"\ntitle: ")?)?;
+    let (status, rest) = status(rest.strip_prefix(b"status: ")?)?;
+    let (priority, mut rest) = priority(rest.strip_prefix(b"priority: ")?)?;
+    let (mut owner, mut depends_on, mut seen) = (None, None, 0u32);
+    while !rest.starts_with(b"---\n") {
+        let (key, after) = key(rest)?;
+        let (found, next) = if TIMES & (1 << key) != 0 { time(after)? } else { value(after)? };
         // A key that stands there twice is for the reader that says so.
-        if seen & (1 << at) != 0 {
+        if seen & (1 << key) != 0 {
             return None;
         }
-        seen |= 1 << at;
+        seen |= 1 << key;
+        match key {
+            OWNER => owner = Some(found),
+            DEPENDS_ON => depends_on = Some(found),
+            _ => {}
+        }
+        rest = next;
     }
-    let (status, priority) = (status?, priority?);
-    let needed = (1 << SCHEMA) | (1 << ID) | (1 << TITLE) | (1 << CREATED);
+    let depends_on = match depends_on {
+        Some(list) => list.strip_prefix(b"[")?.strip_suffix(b"]")?,
+        None => b"",
+    };
     let owned = status == TaskStatus::Inbox || owner.is_some();
-    (seen & needed == needed && owned).then_some(Glance { status, priority, owner, depends_on })
+    (owned && seen & (1 << CREATED) != 0).then_some(Glance { status, priority, owner, depends_on })
+}
+
+const CREATED: u32 = 2;
+const DEPENDS_ON: u32 = 5;
+const OWNER: u32 = 13;
+/// The keys whose values are times.
+const TIMES: u32 = 1 << CREATED | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 12;
+
+/// The key of a line, as a number, and what follows it.
+#[inline(always)]
+fn key(line: &[u8]) -> Option<(u32, &[u8])> {
+    let is = |key: &'static [u8]| line.starts_with(key);
+    let (number, length) = match line.first()? {
+        b'a' if is(b"assignment: ") => (0, 12),
+        b'a' if is(b"approved_by: ") => (1, 13),
+        b'a' if is(b"assists: ") => (21, 9),
+        b'c' if is(b"created: ") => (CREATED, 9),
+        b'c' if is(b"created_by: ") => (3, 12),
+        b'c' if is(b"closed: ") => (4, 8),
+        b'd' if is(b"depends_on: ") => (DEPENDS_ON, 12),
+        b'd' if is(b"due: ") => (6, 5),
+        b'd' if is(b"due_told: ") => (7, 10),
+        b'h' if is(b"heard: ") => (8, 7),
+        b'h' if is(b"help_told: ") => (9, 11),
+        b'm' if is(b"mentioned: ") => (10, 11),
+        b'n' if is(b"not_twin_of: ") => (11, 13),
+        b'n' if is(b"nudged: ") => (12, 8),
+        b'o' if is(b"owner: ") => (OWNER, 7),
+        b'p' if is(b"provenance: ") => (14, 12),
+        b'p' if is(b"project: ") => (15, 9),
+        b'v' if is(b"verdict: ") => (16, 9),
+        b'v' if is(b"verdict_by: ") => (17, 12),
+        b'v' if is(b"vouched: ") => (18, 9),
+        b'w' if is(b"worker: ") => (19, 8),
+        b'w' if is(b"waits_for: ") => (20, 11),
+        _ => return None,
+    };
+    Some((number, &line[length..]))
+}
+
+/// A status that ends its line, and what follows.
+#[inline]
+fn status(rest: &[u8]) -> Option<(TaskStatus, &[u8])> {
+    match rest.get(2)? {
+        b'b' => rest.strip_prefix(b"inbox\n").map(|rest| (TaskStatus::Inbox, rest)),
+        b'_' => rest.strip_prefix(b"in_progress\n").map(|rest| (TaskStatus::InProgress, rest)),
+        _ => rest.strip_prefix(b"review\n").map(|rest| (TaskStatus::Review, rest)),
+    }
+}
+
+/// A priority that ends its line, and what follows.
+#[inline]
+fn priority(rest: &[u8]) -> Option<(Priority, &[u8])> {
+    match rest.first()? {
+        b'h' => rest.strip_prefix(b"high\n").map(|rest| (Priority::High, rest)),
+        b'm' => rest.strip_prefix(b"medium\n").map(|rest| (Priority::Medium, rest)),
+        _ => rest.strip_prefix(b"low\n").map(|rest| (Priority::Low, rest)),
+    }
+}
+
+/// A time that ends its line, as the tool writes it, and what follows.
+#[inline(always)]
+fn time(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (time, rest) = rest.split_first_chunk::<21>()?;
+    let form = b"0000-00-00T00:00:00Z\n";
+    // The upper half of a byte tells a digit from all but a few marks, and surely from the end of a line.
+    let fits = |byte: u8, form: u8| if form == b'0' { byte & 0xf0 == 0x30 } else { byte == form };
+    let all = time.iter().zip(form).fold(true, |all, (byte, form)| all & fits(*byte, *form));
+    all.then_some((&time[..20], rest))
+}
+
+/// A value up to the end of its line, and what follows; none where it is empty.
+#[inline(always)]
+fn value(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = newline(rest).filter(|end| *end > 0)?;
+    Some((&rest[..end], &rest[end + 1..]))
 }
 
 /// Where the line ends, eight bytes at a time.
+#[inline(always)]
 fn newline(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    let mut at = 0;
-    for chunk in bytes.chunks_exact(8) {
-        let word = u64::from_le_bytes(chunk.try_into().ok()?) ^ (ONES * u64::from(b'\n'));
+    let (mut at, mut rest) = (0, bytes);
+    while let Some((eight, next)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*eight) ^ (ONES * u64::from(b'\n'));
         let found = word.wrapping_sub(ONES) & !word & (ONES << 7);
         if found != 0 {
             return Some(at + found.trailing_zeros() as usize / 8);
         }
-        at += 8;
+        (at, rest) = (at + 8, next);
     }
-    bytes[at..].iter().position(|byte| *byte == b'\n').map(|end| at + end)
+    rest.iter().position(|byte| *byte == b'\n').map(|end| at + end)
 }
 
 #[cfg(test)]
@@ -158,40 +159,53 @@ mod tests {
     use crate::domain::task::parse_task;
     use proptest::prelude::*;
 
-    const LINES: [&str; 24] = [
+    /// Where a file may begin, and lines that may follow.
+    const STARTS: [&str; 6] = [
+        "schema: 1\nid: t-1\ntitle: A task\nstatus: inbox\npriority: high\n",
+        "schema: 1\nid: t-1\ntitle: \"Fix: it\"\nstatus: review\npriority: low\ncreated: 2026-11-18T00:00:00Z\n",
+        "schema: 1\nid: t-1\ntitle: A task\nstatus: in_progress\npriority: medium\nowner: ann\n",
+        "schema: 1\nid: t-1\ntitle: A task\nstatus: done\npriority: medium\n",
+        "schema: 2\nid: t-1\ntitle: A task\nstatus: inbox\npriority: urgent\n",
+        "schema: 1\nid: t-2\nstatus: inbox\n",
+    ];
+    const LINES: [&str; 28] = [
         "schema: 1",
-        "schema: 2",
         "id: t-1",
-        "id: t-2",
         "title: A task",
-        "title: \"Fix: it\"",
         "status: inbox",
-        "status: review",
-        "status: done",
         "priority: high",
-        "priority: urgent",
         "owner: ann",
+        "owner: \"ann\"",
+        "owner:",
+        "owner: ",
+        "worker: ann",
         "created: 2026-11-18T00:00:00Z",
         "created: then",
+        "created: 2026-11-1\nnudges: 2:00Z",
+        "created_by: user",
+        "heard: 2026-11-18T00:00:00Z",
+        "due: 2026-11-18T00:00:00Z",
+        "due: 2026-11-18",
         "depends_on: [t-2]",
-        "mine: 1",
-        "# a comment",
-        "nudges: 1",
         "depends_on: [t-2, t-3]",
         "depends_on: []",
         "depends_on: t-2",
-        "owner: \"ann\"",
         "not_twin_of: [t-2]",
-        "due: 2026-11-18T00:00:00Z",
+        "waits_for: [a-1]",
+        "mentioned: [lead]",
+        "mine: 1",
+        "# a comment",
+        "nudges: 1",
+        "provenance: department",
     ];
 
     proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
         /// What the glance takes, the reader takes too, and says the same of it.
         #[test]
-        fn it_agrees_with_the_reader(picked in prop::collection::vec(0usize..24, 0..9), whole in any::<bool>()) {
-            let good = if whole { "schema: 1\nid: t-1\ntitle: T\ncreated: 2026-11-18T00:00:00Z\n" } else { "" };
+        fn it_agrees_with_the_reader(start in 0usize..6, picked in prop::collection::vec(0usize..28, 0..5)) {
             let lines: String = picked.iter().map(|at| format!("{}\n", LINES[*at])).collect();
-            let text = format!("---\n{good}{lines}---\nDo it.\n");
+            let text = format!("---\n{}{lines}---\nDo it.\n", STARTS[start]);
             if let Some(seen) = glance(text.as_bytes(), b"t-1") {
                 let read = parse_task(&text, "t-1");
                 let read = read.map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
@@ -211,15 +225,30 @@ mod tests {
         }
     }
 
+    /// A key that is told by a wrong length, or not at all, makes every file that has it be read whole.
     #[test]
     fn what_the_tool_writes_is_taken() {
-        let text = "---\nschema: 1\nid: t-1\ntitle: \"Fix: it\"\nstatus: in_progress\npriority: low\nowner: ann\nworker: ann\ncreated_by: user\ncreated: 2026-11-18T00:00:00Z\nheard: 2026-11-18T00:00:00Z\nprovenance: human\ndepends_on: [t-2]\n---\nDo it.\n";
-        let seen = glance(text.as_bytes(), b"t-1").unwrap();
-        assert_eq!((seen.status, seen.priority), (TaskStatus::InProgress, Priority::Low));
-        assert_eq!(
-            (seen.owner, seen.depends_on().collect::<Vec<_>>()),
-            (Some(&b"ann"[..]), vec![&b"t-2"[..]])
-        );
-        assert_eq!(glance(text.as_bytes(), b"t-2"), None);
+        let time = "2026-11-18T00:00:00Z";
+        let start = "---\nschema: 1\nid: t-1\ntitle: \"Fix: it\"\nstatus: in_progress\npriority: low\n";
+        let must = format!("created: {time}\nowner: ann\n");
+        let texts = ["worker", "assignment", "created_by", "help_told", "project", "assists", "provenance"];
+        let more = ["vouched", "verdict", "verdict_by", "approved_by"];
+        let lists = ["depends_on", "not_twin_of", "waits_for", "mentioned"];
+        let times = ["heard", "due", "due_told", "nudged", "closed"];
+        let mut lines: Vec<String> =
+            texts.into_iter().chain(more).map(|key| format!("{key}: department\n")).collect();
+        lines.extend(lists.map(|key| format!("{key}: [t-2]\n")));
+        lines.extend(times.map(|key| format!("{key}: {time}\n")));
+        for _ in 0..lines.len() {
+            lines.rotate_left(1);
+            let text = format!("{start}{}{must}---\nDo it.\n", lines.concat());
+            let seen = glance(text.as_bytes(), b"t-1").unwrap();
+            assert_eq!((seen.status, seen.priority), (TaskStatus::InProgress, Priority::Low));
+            let depends_on: Vec<_> = seen.depends_on().collect();
+            assert_eq!((seen.owner, depends_on), (Some(&b"ann"[..]), vec![&b"t-2"[..]]));
+            assert_eq!(glance(text.as_bytes(), b"t-2"), None);
+            assert_eq!(glance(text.replace("worker", "wrker").as_bytes(), b"t-1"), None);
+            assert_eq!(glance(format!("{start}{must}{must}---\nx\n").as_bytes(), b"t-1"), None);
+        }
     }
 }
