@@ -3,11 +3,10 @@
 use super::app::{App, Result};
 use super::requests::{FoundRequest, all, find, preview, resolve};
 use crate::domain::request::{RequestKind, RequestStatus};
-use crate::domain::text::one_line;
+use crate::domain::text::{one_line, visible};
 use crate::domain::time::{Time, parse_due, render_age};
 use crate::error::{CommandError, Kind};
-use crate::ui::Answer;
-use crate::ui::table::render_table;
+use crate::ui::{Answer, bold};
 use serde_json::{Value, json};
 
 /// List what directors asked, or answer
@@ -125,30 +124,47 @@ fn list(app: &App<'_>, kind: RequestKind, whole: bool) -> Result<Answer> {
     let org = app.org()?;
     let (mut found, warnings) = all(app, &org, kind)?;
     found.retain(|one| whole || one.is_pending());
-    let row = |one: &FoundRequest| {
-        let request = &one.request;
-        let options = request.list("options");
-        let options = if options.is_empty() { String::new() } else { format!(" ({})", options.join(" / ")) };
-        vec![
-            request.id.clone(),
-            one.department.dept.to_string(),
-            request.status.to_string(),
-            render_age(request.created, app.ctx.now()),
-            format!("{}{options}", one_line(&request.body, 300)),
-        ]
+    let (schema, nothing, how) = match kind {
+        RequestKind::Question => (
+            "harness.questions/1",
+            "No question is open.\n",
+            "Answer one: harness questions answer ID TEXT\n",
+        ),
+        _ => {
+            let how = "Resolve one: harness escalations resolve ID --why TEXT\n";
+            ("harness.escalations/1", "No escalation is open.\n", how)
+        }
     };
-    let rows: Vec<Vec<String>> = found.iter().map(row).collect();
-    let (schema, nothing, heading) = match kind {
-        RequestKind::Question => ("harness.questions/1", "No question is open.\n", "QUESTION"),
-        _ => ("harness.escalations/1", "No escalation is open.\n", "REASON"),
-    };
-    let text = if rows.is_empty() {
-        nothing.to_string()
-    } else {
-        render_table(&["ID", "DEPARTMENT", "STATUS", "AGE", heading], &rows, app.ui.width())
-    };
+    let mut text: String = found.iter().map(|one| tell(one, app.ctx.now())).collect();
+    if found.is_empty() {
+        text.push_str(nothing);
+    } else if found.iter().any(FoundRequest::is_pending) {
+        text.push_str(how);
+    }
     let data = json!({kind.folder(): found.iter().map(to_json).collect::<Vec<_>>()});
     Ok(Answer::new(schema, data, text).warnings(warnings))
+}
+
+/// One with all that it says: what is asked of a person is never cut.
+fn tell(one: &FoundRequest, now: Time) -> String {
+    let request = &one.request;
+    let status = if one.is_pending() { String::new() } else { format!("  {}", request.status) };
+    let head =
+        format!("{}  {}  {}{status}", request.id, one.department.dept, render_age(request.created, now));
+    let mut text = format!("{}\n", bold(&visible(&head)));
+    let mut line = |what: &str| text.push_str(&format!("  {}\n", visible(what)));
+    request.body.trim().lines().for_each(&mut line);
+    let options = request.list("options");
+    if !options.is_empty() {
+        line(&format!("one of: {}", options.join(" / ")));
+    }
+    for (word, key) in [("about", "about"), ("by", "due"), ("answer:", "resolved_why")] {
+        if let Some(value) = request.text(key) {
+            line(&format!("{word} {value}"));
+        }
+    }
+    text.push('\n');
+    text
 }
 
 fn to_json(one: &FoundRequest) -> Value {

@@ -22,6 +22,9 @@ fn a_department_without_an_objective_asks_once_and_files_the_answers() {
     let asked = data(&sandbox, &["questions"])["questions"].to_string();
     let order = ["in one sentence", "How will you see", "By when", "Who is support", "never do"];
     assert!(order.map(|words| asked.find(words)).is_sorted(), "{asked}");
+    let listed = done(&sandbox, &["questions"]);
+    let first = data(&sandbox, &["questions"])["questions"][0]["text"].as_str().unwrap().to_string();
+    assert!(first.len() > 60 && listed.contains(&first), "a person reads all of it: {listed}");
     assert!(!run(&sandbox).contains("asks"));
     assert_eq!(names(&sandbox, "org-support/questions").len(), 5);
     for (words, answer) in [
