@@ -211,8 +211,7 @@ fn thread(args: &ThreadArgs, app: &App<'_>) -> Result<Answer> {
             }
         }
     }
-    // Within a second, an answer comes after what it answers.
-    messages.sort_by_key(|a| (a.created.timestamp(), a.hops, a.created, a.id.clone()));
+    messages.sort_by_key(Message::place_in_story);
     let rows: Vec<Vec<String>> = messages
         .iter()
         .map(|message| {

@@ -216,7 +216,8 @@ fn show(args: &ShowArgs, app: &App<'_>) -> Result<Answer> {
     let portfolio = org.portfolio()?;
     let one = find_project(&portfolio, &args.id)?;
     let mut trail = gather(&org, &portfolio, &Scope::Project(one.id.clone()))?;
-    trail.timeline.extend(one.log.iter().map(|entry| {
+    // What a person did by hand is told by the audit already.
+    trail.timeline.extend(one.log.iter().filter(|entry| entry.key != "-").map(|entry| {
         let what = format!("{} {}: {}", entry.key, entry.by, entry.what);
         (entry.at.clone(), what)
     }));

@@ -379,6 +379,12 @@ fn first_heading(body: &str, name: &str) -> String {
 }
 
 impl Message {
+    /// By what messages are put in the order of their story. What an answer sends is dated to the second in which it
+    /// came, and what a person sends more closely: within a second an answer comes after what it answers.
+    pub fn place_in_story(&self) -> (i64, u64, Time, String) {
+        (self.created.timestamp(), self.hops, self.created, self.id.clone())
+    }
+
     /// A task of the board as a letter on the table: its title is the subject, all that is known of it the body.
     pub fn of_task(task: &Task, kind: ItemKind) -> Message {
         let mut said: Vec<&'static str> =

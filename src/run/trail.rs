@@ -85,8 +85,7 @@ pub fn gather(org: &Org, portfolio: &Portfolio, scope: &Scope) -> Result<Trail> 
             trail.summaries.extend(summaries(&department, id)?);
         }
     }
-    // What led to another comes first, also within a second.
-    trail.messages.sort_by(|a, b| (a.created, a.hops, &a.id).cmp(&(b.created, b.hops, &b.id)));
+    trail.messages.sort_by_key(Message::place_in_story);
     trail.tasks.sort_by(|(_, a), (_, b)| (a.created, &a.id).cmp(&(b.created, &b.id)));
     let ids =
         trail.messages.iter().map(|message| &message.id).chain(trail.tasks.iter().map(|(_, task)| &task.id));

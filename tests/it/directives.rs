@@ -350,3 +350,16 @@ fn a_deadline_that_has_passed_is_refused() {
     assert!(names(&sandbox, ".harness/directives").is_empty());
     assert_eq!(add("2026-11-18").0, 0, "today is not over");
 }
+
+/// A person's letter is dated to the microsecond and an answer to the second: the letter comes first all the same.
+#[test]
+fn a_trail_begins_with_what_led_to_the_rest() {
+    let sandbox = office().now("2026-11-18T00:42:01.7Z");
+    let id = add(&sandbox, &[]);
+    let letter = message_of(&sandbox, &id);
+    act(&sandbox, "business", &[decision(json!({"directive": id, "ref": letter}))]);
+    let shown = data(&sandbox, &["directive", "show", &id]);
+    let kinds: Vec<&str> =
+        shown["messages"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["Directive", "Decision"], "{shown:#}");
+}

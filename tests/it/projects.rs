@@ -47,6 +47,7 @@ fn one_is_made_listed_shown_and_changed() {
     assert_eq!((&shown["title"], &shown["status"]), (&json!("Store"), &json!("approved")));
     assert_eq!((&shown["description"], &shown["budget_usd"]), (&json!("A second one."), &json!(20.0)));
     assert_eq!(shown["log"][1]["what"], "title Shop -> Store, status proposed -> approved: it is good");
+    assert_eq!(shown["timeline"].as_array().unwrap().len(), 2, "each change once: {shown:#}");
     assert_eq!(data(&sandbox, &["project", "list", "--status", "launched"])["projects"], json!([]));
     assert!(sandbox.read(".harness/audit.jsonl").contains(&format!("{id} title Shop -> Store")));
 }
