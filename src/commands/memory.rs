@@ -289,7 +289,7 @@ fn show(args: &ShowArgs, app: &App<'_>) -> Result<Answer> {
     text.push_str(&format!("{}\n", bold("Entries, newest first")));
     text.push_str(&entries.iter().map(|entry| render(None, entry, now)).collect::<String>());
     if all == 0 {
-        text.push_str("none yet\n");
+        text.push_str(if args.tag.is_some() { "none with that tag\n" } else { "none yet\n" });
     } else if all > entries.len() {
         text.push_str(&format!("[cut: {} older entries]\n", all - entries.len()));
     }
