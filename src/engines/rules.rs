@@ -1,6 +1,7 @@
 //! The embedded engine: it answers from the playbook, in the same protocol as any model, and starts nothing.
 
 use crate::domain::agent::Agent;
+use crate::domain::board::Board;
 use crate::domain::live_state::opening_line;
 use crate::domain::message::Message;
 use crate::domain::playbook::{Playbook, message_values, render_actions, work_values};
@@ -12,6 +13,9 @@ use serde_json::Value;
 
 /// The longest result of an agent.
 const RESULT_MAX: usize = 64 * 1024;
+
+/// In `not_twin_of`: every open task that the board holds to be much like the new one.
+const NEAR: &str = "near";
 
 /// What the rules are asked.
 #[derive(Clone, Debug)]
@@ -27,6 +31,8 @@ pub struct Question<'a> {
     pub agent: Option<&'a Agent>,
     /// The directives and projects there are.
     pub portfolio: &'a Portfolio,
+    /// The board; none where an agent is asked.
+    pub board: Option<&'a Board>,
 }
 
 /// The answer of the first rule that matches; none where no rule does.
@@ -38,6 +44,22 @@ pub fn answer(playbook: &Playbook, question: &Question<'_>) -> Result<Option<Str
         Role::Orchestrator => Ok(decide(playbook, question)),
         Role::Worker | Role::Validator => act(playbook, question),
         _ => Ok(None),
+    }
+}
+
+/// Puts the tasks that a new one is much like in the place of `near`: a rule can't know their ids when it is written.
+fn name_near(action: &mut Value, board: &Board) {
+    let text = |key: &str| action.get(key).and_then(Value::as_str).unwrap_or_default();
+    let near = board.near_twins(text("title"), text("description"), &[]);
+    let Some(Value::Array(named)) = action.get_mut("not_twin_of") else { return };
+    if !named.iter().any(|name| name == NEAR) {
+        return;
+    }
+    named.retain(|name| name != NEAR);
+    named.extend(near.into_iter().map(|(id, _)| Value::String(id)));
+    // An empty list says nothing, and would be refused.
+    if let (true, Some(fields)) = (named.is_empty(), action.as_object_mut()) {
+        fields.remove("not_twin_of");
     }
 }
 
@@ -68,7 +90,11 @@ fn act(playbook: &Playbook, question: &Question<'_>) -> Result<Option<String>, S
         return Ok(None);
     }
     let values = message_values(question.dept, message, question.portfolio);
-    let actions = render_actions(rule, &values).map_err(|what| format!("rule `{}`: {what}", rule.name))?;
+    let mut actions =
+        render_actions(rule, &values).map_err(|what| format!("rule `{}`: {what}", rule.name))?;
+    if let Some(board) = question.board {
+        actions.iter_mut().for_each(|action| name_near(action, board));
+    }
     let block = format!("{:#}", Value::Array(actions));
     Ok(Some(format!(
         "{} (rule `{}`)\n\n{}\n{block}\n```\n",

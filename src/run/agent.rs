@@ -114,6 +114,8 @@ impl Shop<'_> {
             active: None,
             agent: Some(agent),
             portfolio: &portfolio,
+            board: None,
+            before: None,
         };
         Ok(match self.ask_one(engine, &ask)? {
             Tried::Reply(reply) => match *reply {

@@ -6,16 +6,22 @@
 
 use super::{Effects, Refused, Result, RunError, Shop};
 use crate::domain::agent::Agent;
+use crate::domain::board::Board;
 use crate::domain::event::Event;
 use crate::domain::gate::Reading;
+use crate::domain::ledger::Refusal;
 use crate::domain::message::Message;
 use crate::domain::playbook::parse_playbook;
 use crate::domain::portfolio::Portfolio;
 use crate::domain::prompt::Prompt;
 use crate::domain::role::{Mode, Role};
 use crate::domain::settings::EngineSettings;
+use crate::domain::text::one_line;
 use crate::engines::{self, rules};
 use crate::store::runs::Active;
+
+/// How much of a refusal is told to the human.
+const REASON_MAX: usize = 240;
 
 /// What is asked.
 pub struct Ask<'a> {
@@ -32,7 +38,30 @@ pub struct Ask<'a> {
     pub agent: Option<&'a Agent>,
     /// The directives and projects there are.
     pub portfolio: &'a Portfolio,
+    /// The department's board; none where an agent is asked.
+    pub board: Option<&'a Board>,
+    /// The try before this one; none on the first.
+    pub before: Option<Before<'a>>,
 }
+
+/// An answer that was refused, and is to be put right.
+#[derive(Clone, Copy)]
+pub struct Before<'a> {
+    pub engine: &'a str,
+    pub refusals: &'a [Refusal],
+}
+
+impl Ask<'_> {
+    /// What was refused for good in an answer of the rules: they would say the same again.
+    fn rule_refused(&self) -> Option<&Refusal> {
+        let before = self.before.filter(|before| before.engine == "rules")?;
+        before.refusals.iter().find(|refusal| !PASSING.contains(&refusal.code.as_str()))
+    }
+}
+
+/// The refusals that pass with time: an hour later the same answer may stand.
+const PASSING: [&str; 5] =
+    ["actions_per_hour", "actions_per_day", "messages_per_hour", "too_soon", "nudge_grace"];
 
 /// What came of asking.
 #[derive(Clone, Debug)]
@@ -106,7 +135,7 @@ impl Shop<'_> {
         if let Some(said) = asked {
             return Ok(Reply::Failed { said, why: passed.join("; ") });
         }
-        if self.engines.iter().all(|name| name == "rules") {
+        if ask.rule_refused().is_some() || self.engines.iter().all(|name| name == "rules") {
             return Ok(Reply::Answered(no_rule(ask)));
         }
         Err(RunError::Refused(Refused::NoEngine(format!(
@@ -149,6 +178,9 @@ impl Shop<'_> {
     }
 
     fn ask_rules(&self, ask: &Ask<'_>) -> Result<Tried> {
+        if ask.rule_refused().is_some() {
+            return Ok(Tried::Next("what its rule says was refused".to_string()));
+        }
         let Some(text) = self.department.dir.read("playbook.toml", crate::store::charters::CHARTER_MAX)?
         else {
             return Ok(Tried::Next("there is no playbook".to_string()));
@@ -162,6 +194,7 @@ impl Shop<'_> {
             now: (self.now)(),
             agent: ask.agent,
             portfolio: ask.portfolio,
+            board: ask.board,
         };
         let answer = parse_playbook(&text.text)
             .map_err(|fault| fault.to_string())
@@ -253,12 +286,19 @@ fn answered(engine: &str, text: String) -> Tried {
     Tried::Reply(Box::new(Reply::Answered(said)))
 }
 
-/// Where there is no engine but the rules, what they don't cover is the human's.
+/// Where no engine but the rules can be asked, what they don't cover is the human's, and so is what they say that the
+/// tool refuses: tried again and again, it would hold up all that came after it.
 fn no_rule(ask: &Ask<'_>) -> Answered {
     let is_help = |message: &&Message| message.item.as_ref().is_some_and(|item| item.kind.is_help());
     let open = ask.items.iter().find(|message| !is_help(message));
     let on_table = if ask.role == Role::Orchestrator { open } else { ask.at_hand.or(open) };
-    let reason = "no rule of the playbook matches, and there is no other engine";
+    let reason = match ask.rule_refused() {
+        None => "no rule of the playbook matches, and there is no other engine".to_string(),
+        Some(Refusal { code, message }) => {
+            let why = one_line(&format!("{code}: {message}"), REASON_MAX);
+            format!("what the playbook's rule answers is refused, and no other engine can be asked; {why}")
+        }
+    };
     // Help is good to have: where no rule asks for it, nobody needs to hear of it.
     let needed = on_table.filter(|message| !is_help(message)).map(|message| message.id.as_str());
     let text = match (ask.role, needed) {

@@ -1,6 +1,6 @@
 //! One step: ask, read the answer, judge it, and either plan it or give the refusal back once.
 
-use super::ask::{Answered, Ask, Reply};
+use super::ask::{Answered, Ask, Before, Reply};
 use super::finish::Settled;
 use super::upkeep::{Material, material, material_text};
 use super::{Result, Shop};
@@ -152,6 +152,8 @@ impl Shop<'_> {
                 active: Some(&input.active),
                 agent: None,
                 portfolio: &loaded.live.portfolio,
+                board: Some(&loaded.live.board),
+                before: first.as_ref().map(|said| Before { engine: &said.engine, refusals: &repair }),
             };
             let first_try = first.as_ref().map(|said| FirstTry { said, refusals: &repair });
             let saved =

@@ -64,6 +64,7 @@ mod org_v1;
 mod outcome;
 mod output;
 mod pattern;
+mod playbooks;
 mod prefixes;
 mod process;
 mod projects;

@@ -96,6 +96,12 @@ impl Board {
         Err(fault("twin", message).hint("work on that one, or say how this one differs"))
     }
 
+    /// The open tasks that a title and a description are much like, but for some, each with what is alike.
+    pub fn near_twins(&self, title: &str, description: &str, but: &[String]) -> Vec<(String, String)> {
+        let others = self.open_tasks().filter(|task| !but.contains(&task.id));
+        others.filter_map(|task| Some((task.id.clone(), likeness(title, description, task)?))).collect()
+    }
+
     /// Refuses near twins that were not named as different.
     pub(super) fn check_near_twins(
         &self,
@@ -104,9 +110,8 @@ impl Board {
         description: &str,
         named: &[String],
     ) -> Result<(), BoardFault> {
-        let near = self.others(own).filter(|task| !named.contains(&task.id));
-        let near: Vec<(String, String)> =
-            near.filter_map(|task| Some((task.id.clone(), likeness(title, description, task)?))).collect();
+        let mut near = self.near_twins(title, description, named);
+        near.retain(|(id, _)| own != Some(id.as_str()));
         let Some((_, why)) = near.first() else { return Ok(()) };
         let ids: Vec<&str> = near.iter().map(|(id, _)| id.as_str()).collect();
         let ids = ids.join(", ");
