@@ -43,7 +43,7 @@ impl Shop<'_> {
         };
         let actions = raw.iter().map(|entry| entry.value.clone()).collect();
         let at_hand = saved.item.as_ref().and_then(|id| self.find_at_hand(id, loaded));
-        let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
+        let receivers = self.org.receivers();
         let provenance = self.provenance(at_hand.as_ref(), &raw, loaded).max(shown_trust(saved));
         let pending = self.pending_subjects()?;
         let asked = self.questions_asked()?;

@@ -205,7 +205,7 @@ impl Shop<'_> {
         charter: &LoadedCharter,
         recovered: &mut Recovered,
     ) -> Result<Plan> {
-        let receivers = |name: &str, kind: &str| self.org.receiver(name, kind);
+        let receivers = self.org.receivers();
         let provenance =
             if plan.provenance == "external" { Provenance::External } else { Provenance::Department };
         let role = Role::parse(&plan.role).unwrap_or(Role::Worker);

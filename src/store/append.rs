@@ -6,6 +6,7 @@
 use super::breakage::Breakage;
 use super::dir::Dir;
 use super::fault::{Result, StoreError};
+use memchr::memrchr;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 
@@ -73,18 +74,22 @@ impl Dir {
     }
 }
 
-/// Where a whole line begins, searched from the end.
+/// Where a whole line begins, searched from the end: what a plan added before stands there, and is looked through once
+/// for each entry that comes after it.
 fn find_line(bytes: &[u8], line: &[u8], from_start: bool) -> Option<usize> {
-    let last = bytes.len().checked_sub(line.len())?;
-    (0..=last).rev().find(|at| {
-        let begins = if *at == 0 { from_start } else { bytes[at - 1] == b'\n' };
-        begins && bytes[*at..].starts_with(line)
-    })
+    let mut end = bytes.len();
+    loop {
+        let at = memrchr(b'\n', &bytes[..end]).map_or(0, |newline| newline + 1);
+        if (at > 0 || from_start) && bytes[at..].starts_with(line) {
+            return Some(at);
+        }
+        end = at.checked_sub(1)?;
+    }
 }
 
 /// Where the entry's torn first line begins: what stands after the last line end, and is the entry's start.
 fn torn_start(bytes: &[u8], entry: &[u8]) -> Option<usize> {
-    let at = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let at = memrchr(b'\n', bytes).map_or(0, |newline| newline + 1);
     let rest = &bytes[at..];
     (!rest.is_empty() && entry.starts_with(rest)).then_some(at)
 }

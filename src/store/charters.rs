@@ -10,6 +10,7 @@ use crate::domain::id::{Dept, is_leftover};
 use crate::domain::time::{Time, render_rfc3339};
 use crate::domain::verdict::Receiver;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// The largest charter, playbook or prompt that is read.
@@ -17,6 +18,23 @@ pub const CHARTER_MAX: u64 = 256 * 1024;
 /// The most prompts of its own a department may have.
 const PROMPTS_MAX: usize = 64;
 const ACCEPTED: &str = "accepted.json";
+
+/// What is known of a department that something may be sent to.
+enum Receiving {
+    Unknown,
+    /// Its rules, where they can be read.
+    There(Option<Box<Charter>>),
+}
+
+impl Receiving {
+    fn answer(&self, kind: &str) -> Receiver {
+        match self {
+            Receiving::Unknown => Receiver::Unknown,
+            Receiving::There(Some(rules)) if rules.receives(kind) => Receiver::Receives,
+            Receiving::There(_) => Receiver::DoesNotReceive,
+        }
+    }
+}
 
 /// The rules and the prose.
 #[derive(Clone, Debug)]
@@ -143,11 +161,26 @@ impl Org {
 
     /// Whether a department is there and receives a kind, by its charter as it is.
     pub fn receiver(&self, name: &str, kind: &str) -> Receiver {
+        self.receiving(name).answer(kind)
+    }
+
+    /// The same for all actions of an answer: each department's charter is read once.
+    pub fn receivers(&self) -> impl Fn(&str, &str) -> Receiver {
+        let known: RefCell<BTreeMap<String, Receiving>> = RefCell::default();
+        move |name, kind| {
+            let mut known = known.borrow_mut();
+            if let Some(receiving) = known.get(name) {
+                return receiving.answer(kind);
+            }
+            known.entry(name.to_string()).or_insert(self.receiving(name)).answer(kind)
+        }
+    }
+
+    fn receiving(&self, name: &str) -> Receiving {
         let department = Dept::parse(name).ok().and_then(|dept| self.department(&dept).ok().flatten());
         match department.map(|department| department.charter()) {
-            None => Receiver::Unknown,
-            Some(Ok(charter)) if charter.rules.receives(kind) => Receiver::Receives,
-            Some(_) => Receiver::DoesNotReceive,
+            None => Receiving::Unknown,
+            Some(charter) => Receiving::There(charter.ok().map(|charter| Box::new(charter.rules))),
         }
     }
 

@@ -158,7 +158,7 @@ impl Dir {
     /// died before its entry was sure: then a power loss would take all that is put there.
     pub fn make_lasting(&self, relative: &str) -> Result<Dir> {
         let dir = self.make(relative)?;
-        if dir.list_all()?.is_empty() {
+        if dir.is_bare()? {
             let above = relative.rsplit_once('/').map_or(Ok(self.clone()), |(above, _)| self.make(above))?;
             above.sync_now()?;
         }
@@ -283,6 +283,21 @@ impl Dir {
             remembered.keep_listing(&self.path, self.fd(), &listing);
         }
         Ok(listing)
+    }
+
+    /// Whether nothing is in it. A folder that holds the mail of years is not read to its end for that.
+    fn is_bare(&self) -> Result<bool> {
+        let known = self.disk.remembered().and_then(|remembered| remembered.listing(self.fd()));
+        if let Some(listing) = known {
+            return Ok(listing.is_empty());
+        }
+        for entry in self.entries()? {
+            let entry = entry.map_err(|error| StoreError::io(&self.path, "list", error))?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn list_anew(&self) -> Result<Vec<Listed>> {

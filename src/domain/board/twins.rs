@@ -1,7 +1,6 @@
 //! Twins: tasks that say the same, and those that nearly do.
 
 use super::{Board, BoardFault, fault};
-use crate::domain::digest::sha256;
 use crate::domain::task::Task;
 use std::collections::BTreeSet;
 
@@ -15,9 +14,26 @@ const EMPTY: [&str; 24] = [
 const HOSTS: [&str; 6] = ["com", "org", "net", "io", "dev", "example"];
 
 /// What a task says, without case, marks and spacing: two with the same are the same task.
-pub fn fingerprint(title: &str, description: &str) -> String {
-    let words = |text: &str| words(text).collect::<Vec<_>>().join(" ");
-    sha256(format!("{}\n{}", words(title), words(description)).as_bytes())
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Said {
+    title: Vec<String>,
+    description: Vec<String>,
+}
+
+impl Said {
+    pub fn of(title: &str, description: &str) -> Said {
+        Said { title: words(title).collect(), description: words(description).collect() }
+    }
+
+    fn is_titled(&self, title: &str) -> bool {
+        words(title).eq(self.title.iter().map(String::as_str))
+    }
+
+    /// Read only as far as the two are alike: a board may hold hundreds.
+    fn is_said_by(&self, task: &Task) -> bool {
+        let description = self.description.iter().map(String::as_str);
+        self.is_titled(&task.title) && words(task.description()).eq(description)
+    }
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
@@ -52,21 +68,37 @@ fn is_file_name(word: &str) -> bool {
         && !HOSTS.contains(&ending)
 }
 
-/// Why two tasks look alike, where they do.
-fn likeness(title: &str, description: &str, other: &Task) -> Option<String> {
-    if words(title).eq(words(&other.title)) {
-        return Some("the title is the same".to_string());
+/// A task as it is compared with others: read once, however many there are.
+struct Look<'a> {
+    said: Said,
+    title_words: BTreeSet<String>,
+    paths: BTreeSet<&'a str>,
+}
+
+impl<'a> Look<'a> {
+    fn of(title: &'a str, description: &'a str) -> Look<'a> {
+        let mut paths = paths(title);
+        paths.extend(self::paths(description));
+        Look { said: Said::of(title, description), title_words: title_words(title), paths }
     }
-    let (own, theirs) = (title_words(title), title_words(&other.title));
-    let shared = own.intersection(&theirs).count();
-    if shared >= 2 && shared * 2 > own.len().min(theirs.len()) {
-        return Some("most words of the title are the same".to_string());
+
+    /// Why another looks alike, where it does.
+    fn likeness(&self, other: &Task) -> Option<String> {
+        if self.said.is_titled(&other.title) {
+            return Some("the title is the same".to_string());
+        }
+        let theirs = title_words(&other.title);
+        let shared = self.title_words.intersection(&theirs).count();
+        if shared >= 2 && shared * 2 > self.title_words.len().min(theirs.len()) {
+            return Some("most words of the title are the same".to_string());
+        }
+        if self.paths.is_empty() {
+            return None;
+        }
+        let (title, description) = (paths(&other.title), paths(other.description()));
+        let path = self.paths.iter().find(|path| title.contains(**path) || description.contains(**path))?;
+        Some(format!("both name {path}"))
     }
-    let named = format!("{} {}", other.title, other.description());
-    let theirs = paths(&named);
-    let own = format!("{title} {description}");
-    let path = paths(&own).into_iter().find(|path| theirs.contains(path))?.to_string();
-    Some(format!("both name {path}"))
 }
 
 impl Board {
@@ -75,7 +107,7 @@ impl Board {
         let Some(other) = self.tasks.get(other).filter(|other| other.id != task.id) else { return false };
         task.not_twin_of.contains(&other.id)
             || other.not_twin_of.contains(&task.id)
-            || likeness(&task.title, task.description(), other).is_some()
+            || Look::of(&task.title, task.description()).likeness(other).is_some()
     }
 
     fn others<'a>(&'a self, own: Option<&'a str>) -> impl Iterator<Item = &'a Task> {
@@ -89,17 +121,17 @@ impl Board {
         title: &str,
         description: &str,
     ) -> Result<(), BoardFault> {
-        let print = fingerprint(title, description);
-        let is_twin = |task: &&Task| fingerprint(&task.title, task.description()) == print;
-        let Some(twin) = self.others(own).find(is_twin) else { return Ok(()) };
+        let said = Said::of(title, description);
+        let Some(twin) = self.others(own).find(|task| said.is_said_by(task)) else { return Ok(()) };
         let message = format!("`{}` says the same: {}", twin.id, twin.title);
         Err(fault("twin", message).hint("work on that one, or say how this one differs"))
     }
 
     /// The open tasks that a title and a description are much like, but for some, each with what is alike.
     pub fn near_twins(&self, title: &str, description: &str, but: &[String]) -> Vec<(String, String)> {
+        let look = Look::of(title, description);
         let others = self.open_tasks().filter(|task| !but.contains(&task.id));
-        others.filter_map(|task| Some((task.id.clone(), likeness(title, description, task)?))).collect()
+        others.filter_map(|task| Some((task.id.clone(), look.likeness(task)?))).collect()
     }
 
     /// Refuses near twins that were not named as different.
@@ -127,11 +159,11 @@ mod tests {
     #[test]
     fn only_words_count() {
         assert_eq!(
-            fingerprint("Write the Mail!", "A  short\nmail."),
-            fingerprint("write the mail", "a short mail")
+            Said::of("Write the Mail!", "A  short\nmail."),
+            Said::of("write the mail", "a short mail")
         );
-        assert_ne!(fingerprint("Write the mail", "Short."), fingerprint("Write the mail", "Long."));
-        assert_ne!(fingerprint("a b", "c"), fingerprint("a", "b c"));
+        assert_ne!(Said::of("Write the mail", "Short."), Said::of("Write the mail", "Long."));
+        assert_ne!(Said::of("a b", "c"), Said::of("a", "b c"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn check(board: &Board, needs: &[DoneNeeds]) -> Result<(), TestCaseError> {
                 task.id
             );
             prop_assert!(
-                prints.insert(twins::fingerprint(&task.title, task.description())),
+                prints.insert(twins::Said::of(&task.title, task.description())),
                 "{} has a twin",
                 task.id
             );
