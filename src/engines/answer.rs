@@ -108,6 +108,7 @@ impl Gathered {
             Some(0) if exit.clean && self.text.trim().is_empty() => Err(self.failure(FailureKind::Empty, "")),
             Some(0) if exit.clean => Ok(self.answer()),
             Some(code) if exit.clean => Err(self.failure(FailureKind::Exit(code), &last_words)),
+            None if exit.clean => Err(self.failure(FailureKind::Signal, &last_words)),
             _ => Err(self.failure(FailureKind::Stopped, &last_words)),
         }
     }
@@ -140,7 +141,8 @@ mod tests {
         assert_eq!(conclude(" \n", Some(0), true), Err(FailureKind::Empty));
         assert_eq!(conclude("half", Some(3), true), Err(FailureKind::Exit(3)));
         assert_eq!(conclude("half", Some(0), false), Err(FailureKind::Stopped));
-        assert_eq!(conclude("half", None, true), Err(FailureKind::Stopped));
+        assert_eq!(conclude("half", None, true), Err(FailureKind::Signal));
+        assert_eq!(conclude("half", None, false), Err(FailureKind::Stopped));
     }
 
     #[test]

@@ -33,8 +33,10 @@ pub enum FailureKind {
     Api(Option<u16>),
     /// It exited with this code and gave no other reason.
     Exit(i32),
-    /// It was stopped, or died by a signal.
+    /// It was stopped before its result was seen.
     Stopped,
+    /// A signal ended it that nobody here sent.
+    Signal,
     /// It ended well and what it printed holds no result.
     Unreadable,
 }
@@ -89,6 +91,7 @@ impl fmt::Display for FailureKind {
             FailureKind::Api(None) => f.write_str("the engine reported an error"),
             FailureKind::Exit(code) => write!(f, "the engine exited with {code}"),
             FailureKind::Stopped => f.write_str("the engine was stopped"),
+            FailureKind::Signal => f.write_str("the engine died by a signal"),
             FailureKind::Unreadable => f.write_str("the engine's output holds no result"),
         }
     }

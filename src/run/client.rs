@@ -218,7 +218,9 @@ impl Shop<'_> {
     fn let_rest(&self, name: &str, kind: &engines::FailureKind, why: &str) -> Result<()> {
         let now = (self.now)();
         let before = self.org.engine_state(name)?.rests;
-        let (at, rests) = match kind.not_before(now.timestamp()) {
+        // Seconds are how long the client itself paused between its tries: it has paused, and was turned down again.
+        let told = kind.not_before(now.timestamp()).filter(|at| *at >= now.timestamp() + engines::rest_s(0));
+        let (at, rests) = match told {
             Some(at) => (at, 0),
             None => (now.timestamp() + engines::rest_s(before), before.saturating_add(1)),
         };

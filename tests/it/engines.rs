@@ -17,6 +17,11 @@ const TWO: &str = "
     command = [\"codex\"]
     ";
 
+/// Turned down after the client's own short pause, which is no time at which the quota is back.
+const PAUSED: &str = "#raw\n#exit 1\n\
+    {\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":429,\"retry_delay_ms\":500}\n\
+    {\"type\":\"result\",\"is_error\":true,\"api_error_status\":429,\"result\":\"slow down\",\"num_turns\":1}\n";
+
 fn of_two(sandbox: Sandbox) -> Run {
     sandbox
         .run(["run-director", "business", "--role", "worker", "--engine", "claude,second"])
@@ -111,7 +116,7 @@ fn rest(run: &Run) -> (String, u64) {
 
 #[test]
 fn one_that_gives_no_time_rests_for_a_while_that_grows_and_begins_anew() {
-    for error in ["#error 529\n", "#error 429\n"] {
+    for error in ["#error 529\n", "#error 429\n", PAUSED] {
         let run = worker(business().settings(TWO).reply(error)).status(12);
         assert_eq!(rest(&run), ("2026-11-18T00:43:01Z".to_string(), 1), "{error}");
         let sandbox = run.then().message("rd", "MarketSignal", "Odd", "It is odd.");
