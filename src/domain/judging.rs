@@ -22,7 +22,7 @@ use super::request::subject_of;
 use super::schedule::SCHEDULES_MAX;
 use super::time::{Time, parse_rfc3339};
 use super::verdict::{Circumstances, Ruling, Verdict, judge_action, strictest};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod board;
 pub use board::judge_on_board;
@@ -72,6 +72,7 @@ pub struct RefusedActions {
 pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>, RefusedActions> {
     let mut refusals = Vec::new();
     let mut judged = Vec::new();
+    let mut places = Vec::new();
     let mut verdicts = Vec::new();
     // What one action makes, a later one may use: the board moves on as the answer is judged.
     let mut bench_board = BoardWork::new(bench.board.clone(), bench.run, bench.step);
@@ -102,10 +103,12 @@ pub fn judge_answer(raw: &[RawAction], bench: &Bench<'_>) -> Result<Vec<Judged>,
                     refusals.push(Refusal { code: ruling.code.into(), message });
                 }
                 judged.push(Judged { action, ruling });
+                places.push(place);
             }
         }
     }
     refusals.extend(bench.rule_whole(raw.len(), &judged));
+    refusals.extend(done_twice(&judged, &places));
     if refusals.is_empty() { Ok(judged) } else { Err(RefusedActions { refusals, verdicts }) }
 }
 
@@ -341,36 +344,6 @@ impl Bench<'_> {
         for message in said_twice(judged) {
             refuse("asked_twice", message);
         }
-        let mut changed: Vec<&str> = Vec::new();
-        for one in judged {
-            if let Act::UpdateProject { id, .. } = &one.action.act {
-                if changed.contains(&id.as_str()) {
-                    refuse(
-                        "changed_twice",
-                        format!("`{id}` is changed twice; change it once, with all fields"),
-                    );
-                }
-                changed.push(id);
-            }
-        }
-        let mut curated: Vec<&str> = Vec::new();
-        for one in judged {
-            if let Act::CurateMemory { file, .. } = &one.action.act {
-                if curated.contains(&file.as_str()) {
-                    refuse("curated_twice", format!("`{file}` is written twice; write it once, whole"));
-                }
-                curated.push(file);
-            }
-        }
-        let mut marked: Vec<&str> = Vec::new();
-        for one in judged {
-            if let Act::MarkMessage { id, .. } = &one.action.act {
-                if marked.contains(&id.as_str()) {
-                    refuse("marked_twice", format!("`{id}` is marked twice"));
-                }
-                marked.push(id);
-            }
-        }
         refusals
     }
 
@@ -403,6 +376,27 @@ impl Bench<'_> {
         });
         recent.flat_map(|step| &step.actions)
     }
+}
+
+/// What an answer may do to one thing only once: the second of them is refused, with its place.
+fn done_twice(judged: &[Judged], places: &[String]) -> Vec<Refusal> {
+    let (mut seen, mut refusals) = (BTreeSet::new(), Vec::new());
+    for (one, place) in judged.iter().zip(places) {
+        let (code, what, twice) = match &one.action.act {
+            Act::MarkMessage { id, .. } => ("marked_twice", id, "is marked twice; mark it once"),
+            Act::UpdateProject { id, .. } => {
+                ("changed_twice", id, "is changed twice; change it once, with all fields")
+            }
+            Act::CurateMemory { file, .. } => {
+                ("curated_twice", file, "is written twice; write it once, whole")
+            }
+            _ => continue,
+        };
+        if !seen.insert((code, what)) {
+            refusals.push(Refusal { code: code.into(), message: format!("{place}: `{what}` {twice}") });
+        }
+    }
+    refusals
 }
 
 /// What one answer asks the human twice: approval of one subject, or one question.

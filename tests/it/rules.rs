@@ -89,7 +89,9 @@ fn messages_and_refs_that_are_not_there() {
 fn a_message_is_not_moved_back_or_marked_twice() {
     let run = worker(business().reply(&acts(&[&with(MARK, "status", "\"acknowledged\"")]))).status(0);
     let run = refused(run.then(), &[&with(MARK, "status", "\"acknowledged\"")], "status_back");
-    refused(run.then(), &[MARK, &with(MARK, "status", "\"archived\"")], "marked_twice");
+    let run = refused(run.then(), &[MARK, &with(MARK, "status", "\"archived\"")], "marked_twice");
+    let message = run.last_step()["refusals"][0]["message"].to_string();
+    assert!(message.contains(", action 2 (mark_message): `m-"), "{message}");
 }
 
 #[test]
