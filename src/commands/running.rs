@@ -1,6 +1,7 @@
 //! What the commands that run a department have in common: setting the shop up, and telling how it ended.
 
 use super::app::{App, Result};
+use crate::domain::allowance::render_cost;
 use crate::domain::event::Sink;
 use crate::domain::id::{IdKind, nearest, new_id};
 use crate::domain::redact::Redactor;
@@ -265,8 +266,8 @@ pub fn unmade(why: Option<&str>) -> Vec<String> {
 /// How a run ended, for people and for scripts.
 pub fn answer(dept: &str, end: &RunEnd, interrupted: bool) -> Answer {
     let cost = match end.cost_usd {
-        Some(usd) => format!("{usd:.2} USD"),
-        None => format!("cost unknown, counted as {:.2} USD", end.counted_usd),
+        Some(usd) => format!("{} USD", render_cost(usd)),
+        None => format!("cost unknown, counted as {} USD", render_cost(end.counted_usd)),
     };
     let steps = if end.steps == 1 { "1 step".to_string() } else { format!("{} steps", end.steps) };
     let reason = crate::domain::text::one_line(&end.reason, 300);

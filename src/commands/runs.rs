@@ -1,6 +1,7 @@
 //! `harness runs list|show`: what was run, and one run in full.
 
 use super::app::{App, Result};
+use crate::domain::allowance::render_cost;
 use crate::domain::front_matter::parse_front_matter;
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::text::visible;
@@ -91,7 +92,7 @@ fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
         .iter()
         .map(|(dept, run)| {
             let at = parse_rfc3339(&run.at).map(render_local).unwrap_or_default();
-            let cost = run.cost_usd.map_or_else(|| "unknown".to_string(), |usd| format!("{usd:.2}"));
+            let cost = run.cost_usd.map_or_else(|| "unknown".to_string(), render_cost);
             vec![
                 run.run.clone(),
                 at,

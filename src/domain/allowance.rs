@@ -58,9 +58,28 @@ pub fn render_usd(usd: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
+/// What something cost, in cents; a cost below half a cent is not shown as none.
+pub fn render_cost(usd: f64) -> String {
+    match usd {
+        usd if usd > 0.0 && usd < 0.0001 => "under 0.0001".to_string(),
+        usd if usd > 0.0 && usd < 0.005 => format!("{usd:.4}"),
+        usd => format!("{usd:.2}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_cost_is_not_shown_as_none() {
+        let check = |usd: f64, text: &str| assert_eq!(render_cost(usd), text);
+        check(0.0, "0.00");
+        check(0.00004, "under 0.0001");
+        check(0.004, "0.0040");
+        check(0.005, "0.01");
+        check(12.3456, "12.35");
+    }
 
     #[test]
     fn amounts_are_plain() {

@@ -73,7 +73,7 @@ pub fn render_step(line: &StepLine, record: &StepRecord<'_>) -> String {
         }
     }
     front.set_text("cost_usd", cost(line.cost_usd, line.counted_usd));
-    front.set_text("duration_s", line.duration_s.to_string());
+    front.set_number("duration_s", line.duration_s);
     front.set_number("prompt_bytes", line.prompt_bytes);
     front.set_number("prefix_bytes", line.prefix_bytes);
     front.set_text("prefix_sha256", &line.prefix_sha256);

@@ -59,6 +59,7 @@ fn a_steps_record_tells_all() {
     ] {
         assert_eq!(key(&record, name), Some(value), "{name}");
     }
+    assert!(record.contains("\nduration_s: ") && !record.contains("\nduration_s: \""), "{record}");
     // A digest that reads like a number, such as 0b1..., stands in quotes.
     let digest = key(&record, "prefix_sha256").map(|text| text.trim_matches('"'));
     assert_eq!(digest, worked["prefix_sha256"].as_str());
