@@ -1,6 +1,8 @@
 //! The rules one by one; `tests/sequences.rs` tries any sequence of deeds.
 
+mod edges;
 mod sequences;
+mod who;
 
 use super::*;
 use crate::domain::agent::{NewAgent, Works};
