@@ -80,7 +80,8 @@ fn warnings(org: &Org) -> Vec<String> {
 
 /// A directive to the business department of a new organisation, answered by the rules of the template.
 fn end_to_end(app: &App<'_>) -> Result<String> {
-    let scratch = Scratch::make(&app.ctx.temporary(), "doctor", &app.ctx.random::<8>())?;
+    let scratch = Scratch::make(&app.ctx.temporary(), "doctor", &app.ctx.random::<8>())?
+        .known_in(app.ctx.config_folder());
     let there = App { ctx: app.ctx, ui: app.ui, root: scratch.path().to_path_buf() };
     init::make_five(&there)?;
     let letter = Letter {

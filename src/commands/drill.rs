@@ -79,7 +79,8 @@ impl<'a> Drill<'a> {
             .ctx
             .program()
             .map_err(|error| CommandError::failed(format!("can't find this program: {error}")))?;
-        let scratch = Scratch::make(&app.ctx.temporary(), "drill", &app.ctx.random::<8>())?;
+        let scratch = Scratch::make(&app.ctx.temporary(), "drill", &app.ctx.random::<8>())?
+            .known_in(app.ctx.config_folder());
         let kept = app.ctx.variables().iter().filter(|(name, _)| !KEPT_BACK.contains(&name.as_str()));
         Ok(Drill {
             app: App { ctx: app.ctx, ui: app.ui, root: scratch.path().to_path_buf() },

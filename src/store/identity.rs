@@ -243,6 +243,17 @@ fn read_id(own: &Dir) -> Result<Option<IdFile>> {
     Ok(Some(file))
 }
 
+/// Removes what the user's configuration folder knows of an organisation that is thrown away; whether nothing is left.
+pub(super) fn forget_at(folder: &Path, root: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder.join(KNOWN)) else { return true };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let at_root = |path: &PathBuf| {
+        let known = std::fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok());
+        known.is_some_and(|known: Known| Path::new(&known.root) == root)
+    };
+    paths.filter(at_root).map(std::fs::remove_file).all(|removed| removed.is_ok())
+}
+
 /// The id of the organisation at a place, where there is one.
 fn id_at(root: &Path, disk: &Disk) -> Option<String> {
     let own = Dir::open(root, disk.clone()).ok()?.find(".harness").ok().flatten()?;

@@ -1,6 +1,7 @@
 //! A folder for an organisation that is made to be thrown away: it goes when it is dropped, whatever is in it.
 
 use super::fault::{Result, StoreError};
+use super::identity::forget_at;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
+    /// The user's configuration folder, where it holds what is known of an organisation made here.
+    known_in: Option<PathBuf>,
 }
 
 impl Scratch {
@@ -18,7 +21,13 @@ impl Scratch {
         made.map_err(|error| StoreError::io(&path, "make the folder", error))?;
         // The real path: what is bound to a root is bound to this one.
         let real = std::fs::canonicalize(&path).map_err(|error| StoreError::io(&path, "find", error))?;
-        Ok(Scratch { path: real })
+        Ok(Scratch { path: real, known_in: None })
+    }
+
+    /// For an organisation under the user's own key: what the configuration folder then knows of it goes with it.
+    pub fn known_in(mut self, folder: Option<PathBuf>) -> Scratch {
+        self.known_in = folder;
+        self
     }
 
     pub fn path(&self) -> &Path {
@@ -34,8 +43,9 @@ impl Scratch {
 
     /// Removes it, and says whether nothing of it is left.
     pub fn remove(&self) -> bool {
+        let forgotten = self.known_in.as_ref().is_none_or(|folder| forget_at(folder, &self.path));
         let _ignored = std::fs::remove_dir_all(&self.path);
-        !super::org::is_there(&self.path)
+        forgotten && !super::org::is_there(&self.path)
     }
 }
 

@@ -19,15 +19,23 @@ fn check<'a>(document: &'a Value, name: &str) -> &'a Value {
     all.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("no {name}: {document}"))
 }
 
+/// Organisations that the user's configuration folder knows of.
+fn known(sandbox: &Sandbox) -> usize {
+    let folder = sandbox.home().join(".config/harness/organisations");
+    fs::read_dir(folder).map_or(0, |entries| entries.count())
+}
+
 fn temporary(sandbox: &Sandbox) -> usize {
     fs::read_dir(sandbox.dir().join("tmp")).unwrap().count()
 }
 
 #[test]
 fn the_template_is_well() {
-    let sandbox = Sandbox::new().organisation();
-    let before = sandbox.everything();
+    // An id follows from the time: the scratch organisation has another one.
+    let sandbox = Sandbox::new().organisation().now("2026-11-18T02:00:00Z");
+    let (before, known_before) = (sandbox.everything(), known(&sandbox));
     let (status, document) = doctor(&sandbox);
+    assert_eq!(known(&sandbox), known_before, "what is thrown away is not remembered");
     assert_eq!((status, &document["data"]["failed"]), (0, &0.into()), "{document}");
     assert_eq!(check(&document, "end to end")["result"], "passed");
     assert_eq!(check(&document, "key")["result"], "passed");
@@ -130,7 +138,9 @@ passed   stop-all: two runs and their engines are gone, the gate is closed, ever
 passed   nothing is left: the scratch organisation is removed
 ",
     );
-    assert_eq!((temporary(&sandbox), sandbox.tree("")), (0, String::new()));
+    assert_eq!((temporary(&sandbox), known(&sandbox), sandbox.tree("")), (0, 0, String::new()));
+    // It was under the user's own key, which is there.
+    assert!(sandbox.home().join(".config/harness/key").exists());
 }
 
 #[test]
