@@ -121,7 +121,7 @@ fn set(args: &SetArgs, app: &App<'_>) -> Result<Answer> {
     }
     app.audit(&org, "config", &format!("{dept}: {key} is {new} instead of {old}"))?;
     department.write_config(&after)?;
-    org.remember_config(&department.dept, &after, app.ctx.now())?;
+    org.remember_config(&department.dept, &after, app.ctx.now());
     let text = format!("{dept}: {key} is {new}. To undo: harness config set {dept} {key} {}\n", quoted(&old));
     Ok(Answer::new("harness.config/1", data, text).account())
 }

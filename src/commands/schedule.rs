@@ -115,7 +115,15 @@ fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
     let (mut rows, mut data, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     for dept in depts {
         let Some(department) = org.department(&dept)? else { continue };
-        let found = department.schedules()?;
+        let found = match department.schedules() {
+            Ok(found) => found,
+            // Among all of them, one that can't be read hides no other.
+            Err(error) if args.dept.is_none() => {
+                warnings.push(format!("{dept}: its schedules can't be listed: {error}"));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         warnings.extend(
             found.refused.iter().map(|(file, why)| format!("{dept}: schedules/{file} is not used: {why}")),
         );

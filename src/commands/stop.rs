@@ -212,7 +212,7 @@ fn turn_off(org: &Org, dept: &crate::domain::id::Dept, now: Time) -> std::result
     config.auto_loop = false;
     department.write_config(&config).map_err(|error| error.to_string())?;
     // It was audited as a whole; that a tick may audit it once more is no reason to fail.
-    let _ignored = org.remember_config(dept, &config, now);
+    org.remember_config(dept, &config, now);
     Ok(())
 }
 

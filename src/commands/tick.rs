@@ -86,10 +86,12 @@ pub fn run(args: &TickArgs, app: &App<'_>) -> Result<Answer> {
 /// What a tick would run now, by the same gates that it asks.
 fn show(app: &App<'_>, org: &Org, depts: &[Dept]) -> Result<Answer> {
     let key = || app.key().ok();
+    let (eye, mut wake) = (Eye::resting(org, app.ctx.now(), &key), org.wake_to_act_on()?);
     let (mut rows, mut data) = (Vec::new(), Vec::new());
     for dept in depts {
         let Some(department) = org.department(dept)? else { continue };
-        let gates = inspect(org, &department, &key, app.ctx.now())?.gates;
+        let entry = wake.departments.remove(dept.as_str()).unwrap_or_default();
+        let gates = inspect(&eye, &department, entry).gates;
         let failed = gates.iter().find(|line| line.verdict == State::Failed);
         // What speaks for a run is the wake check, which is asked last.
         let why = failed.or(gates.last()).map(|line| one_line(&line.evidence, 300)).unwrap_or_default();

@@ -97,7 +97,6 @@ impl Watch<'_> {
         let (app, org) = (self.app, self.org);
         let pulse = org.touch_alive()?;
         let depts = org.departments()?.departments;
-        org.note_looks(None, &pulse)?;
         let key = || app.key().ok();
         let tick =
             Tick { eye: Eye { org, now: app.ctx.now(), pulse, key: &key, outer: OnceCell::new() }, depts };
@@ -106,6 +105,9 @@ impl Watch<'_> {
         let runs =
             |dept: &Dept| matches!(org.department(dept), Ok(Some(department)) if is_running(&department));
         let moved: Vec<&Dept> = seen.moved().filter(|dept| !runs(dept)).collect();
+        // What moved is the tick's to note, which else would neither know how long nobody had looked, nor look at files.
+        let stays: Vec<Dept> = tick.depts.iter().filter(|dept| !moved.contains(dept)).cloned().collect();
+        org.note_looks((!moved.is_empty()).then_some(&stays), &tick.eye.pulse)?;
         if moved.is_empty() || self.crowd.count() >= self.args.jobs as usize + SPARE {
             return Ok(());
         }

@@ -379,6 +379,16 @@ pub fn parse_head(line: &mut Vec<u8>) -> Head<'_> {
     head.filter(|head| head.schema == WAKE_SCHEMA).unwrap_or_default()
 }
 
+/// The schema of a `wake.json` that a newer program wrote; none where it did not, or where it is damaged.
+pub fn newer_wake(text: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Numbered {
+        schema: u64,
+    }
+    let schema = serde_json::from_str::<Numbered>(text).ok()?.schema;
+    (schema > WAKE_SCHEMA).then_some(schema)
+}
+
 /// Reads `wake.json`; what can't be read is as good as none.
 pub fn parse_wake(text: &str) -> Wake {
     serde_json::from_str::<Wake>(text).ok().filter(|wake| wake.schema == WAKE_SCHEMA).unwrap_or_default()

@@ -19,6 +19,7 @@ use crate::domain::service_unit::Target;
 use crate::domain::settings::Settings;
 use crate::domain::time::{Time, parse_rfc3339};
 use crate::domain::wake::looks::Looks;
+use crate::domain::wake::{Entry, Part};
 use crate::store::charters;
 use crate::store::fault::Result;
 use crate::store::org::{Department, Org};
@@ -66,6 +67,8 @@ impl Health {
 pub(super) struct Ward {
     department: Department,
     config: std::result::Result<DirectorConfig, String>,
+    /// Why it can't be looked at, where that is so.
+    unreadable: Option<String>,
     runs: bool,
 }
 
@@ -94,12 +97,13 @@ pub(super) fn made(name: &str, made: Result<Check>) -> Check {
 
 impl Clinic<'_> {
     pub fn examine(&self) -> Result<Health> {
-        let mut wards = Vec::new();
+        let (mut wards, wake) = (Vec::new(), self.org.wake());
         for dept in self.org.departments()?.departments {
             let Some(department) = self.org.department(&dept)? else { continue };
             let config = department.config().map_err(|error| error.to_string());
+            let unreadable = what_hides(&department, &config, wake.departments.get(dept.as_str()));
             let runs = is_running(&department);
-            wards.push(Ward { department, config, runs });
+            wards.push(Ward { department, config, unreadable, runs });
         }
         let pulse = self.pulse();
         let looks = self.org.looks().unwrap_or_else(|_| Looks::none());
@@ -148,7 +152,10 @@ impl Clinic<'_> {
             (other, _) => other.clone(),
         };
         let standing = Standing {
-            auto_loop: ward.config.clone().map(|config| config.auto_loop),
+            auto_loop: match (&ward.unreadable, &ward.config) {
+                (Some(why), _) | (None, Err(why)) => Err(why.clone()),
+                (None, Ok(config)) => Ok(config.auto_loop),
+            },
             interval_s: ward.interval_s(),
             looked,
             blocked: self.what_blocks(&ward.department),
@@ -214,7 +221,7 @@ impl Clinic<'_> {
     /// What keeps a department that should run from running. What a person paused is as it should be.
     fn departments(&self, words: &[Word], wards: &[Ward]) -> Check {
         let stuck = words.iter().zip(wards).filter(|(word, ward)| match word.state {
-            State::Unreadable => ward.config.is_err(),
+            State::Unreadable => ward.unreadable.is_some(),
             State::Stale | State::NeverRan => true,
             State::Blocked => self.org.gate(self.now).is_open() && !self.is_paused_by_user(&ward.department),
             _ => false,
@@ -358,6 +365,26 @@ impl Clinic<'_> {
             }
         }
     }
+}
+
+/// What keeps a tick from looking at a department: a config or a folder that can't be read, or what the last one said.
+fn what_hides(
+    department: &Department,
+    config: &std::result::Result<DirectorConfig, String>,
+    entry: Option<&Entry>,
+) -> Option<String> {
+    if let Err(why) = config {
+        return Some(why.clone());
+    }
+    let folders = Part::ALL.into_iter().filter_map(Part::path).filter(|path| !path.contains('.'));
+    for folder in folders {
+        if let Err(error) = department.dir.find(folder) {
+            return Some(error.to_string());
+        }
+    }
+    let receipt = &entry?.receipt;
+    let failed = ["unreadable", "not_settled", "broke"].contains(&receipt.code.as_str());
+    failed.then(|| format!("the last tick says {}: {}", receipt.code, receipt.why))
 }
 
 fn ghosts(wards: &[Ward]) -> Result<Check> {

@@ -71,7 +71,12 @@ pub struct Inspection {
     pub next_at: Option<(Time, String)>,
 }
 
-impl Eye<'_> {
+impl<'a> Eye<'a> {
+    /// For looking without a tick.
+    pub fn resting(org: &'a Org, now: Time, key: &'a dyn Fn() -> Option<Key>) -> Eye<'a> {
+        Eye { org, now, pulse: Pulse::unmoved(), key, outer: OnceCell::new() }
+    }
+
     /// Reads what has moved, after settling what had to be settled. None where the department is gone.
     pub(super) fn look_closer(
         &self,
@@ -85,15 +90,18 @@ impl Eye<'_> {
             // Added, and not yet there: whoever added it died in between.
             self.org.deliver_directives(&department, self.now)?;
         }
-        let fault = match self.needs_settling(&department, looked)? {
-            true => settle(dept).err(),
-            false => None,
-        };
+        let mut settled = entry.settled.clone();
+        let mut fault = None;
+        if self.needs_settling(&department, looked)? {
+            fault = settle(dept).err();
+            // Nothing else of a look changes it: for every other department the `wake.json` read once is enough, and a
+            // run that has ended since is noticed under the department's lock.
+            settled = self.org.wake().departments.remove(dept.as_str()).and_then(|entry| entry.settled);
+        }
         let config = department.config().map_err(|error| error.to_string());
         let slots = self.fire(&department, config.as_ref().ok())?;
         let Read { known, parts, files } = self.read_parts(&department, entry)?;
         let moments = self.sources(&department, slots)?.moments();
-        let settled = self.org.wake().departments.remove(dept.as_str()).and_then(|entry| entry.settled);
         // What settling changed, or what changed while this look went on, is seen by the next one.
         let stamp = if looked.racy || files == 0 || fault.is_some() { 0 } else { looked.stamp() };
         Ok(Some(Closer { department, stamp, files, config, known, parts, moments, settled, fault }))
@@ -204,32 +212,31 @@ fn is_held(department: &Department) -> Result<bool> {
     Ok(own.stat("lock")?.is_some() && matches!(try_lock(&own, "lock")?, Attempt::Busy))
 }
 
-/// Looks at a department without changing anything.
-pub fn inspect(
-    org: &Org,
-    department: &Department,
-    key: &dyn Fn() -> Option<Key>,
-    now: Time,
-) -> Result<Inspection> {
-    let eye = Eye { org, now, pulse: Pulse::unmoved(), key, outer: OnceCell::new() };
-    let entry = org.wake().departments.remove(department.dept.as_str()).unwrap_or_default();
-    let Read { parts, .. } = eye.read_parts(department, &entry)?;
+/// Looks at a department without changing anything. What can't be read is told as the gate that it is.
+pub fn inspect(eye: &Eye<'_>, department: &Department, entry: Entry) -> Inspection {
+    inspect_whole(eye, department, &entry).unwrap_or_else(|error| Inspection {
+        gates: unread(error.to_string()),
+        cause: None,
+        entry,
+        next_at: None,
+    })
+}
+
+fn unread(why: String) -> Vec<GateLine> {
+    let mut gates = vec![GateLine::failed("config", "unreadable", why)];
+    gates.extend(GATES[1..].iter().map(|gate| GateLine::not_run(gate, "the department can't be read")));
+    gates
+}
+
+fn inspect_whole(eye: &Eye<'_>, department: &Department, entry: &Entry) -> Result<Inspection> {
+    let (org, now) = (eye.org, eye.now);
+    let (config, settings) = (department.config()?, org.settings()?);
+    let Read { parts, .. } = eye.read_parts(department, entry)?;
     let moments = eye.sources(department, next_slots(department, now)?)?.moments();
     let next_at = next_of(&moments, now).map(|moment| (moment.at, moment.what.clone()));
-    let unread = |why: String| {
-        let mut gates = vec![GateLine::failed("config", "unreadable", why)];
-        gates.extend(GATES[1..].iter().map(|gate| GateLine::not_run(gate, "the config can't be read")));
-        gates
-    };
-    let (config, settings) = match (department.config(), org.settings()) {
-        (Ok(config), Ok(settings)) => (config, settings),
-        (Err(error), _) | (_, Err(error)) => {
-            return Ok(Inspection { gates: unread(error.to_string()), cause: None, entry, next_at });
-        }
-    };
     let settled = entry.settled.as_ref();
     let check = check(&Facts { now, config: &config, settled, parts: &parts, moments: &moments });
     let bench = Bench { org, department, settings: &settings, config: &config, settled, check: &check, now };
     let gates = bench.all()?;
-    Ok(Inspection { gates, cause: check.cause.clone(), entry, next_at })
+    Ok(Inspection { gates, cause: check.cause.clone(), entry: entry.clone(), next_at })
 }

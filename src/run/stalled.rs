@@ -140,7 +140,10 @@ fn open_tasks(departments: &[Department]) -> Result<Vec<Stalled>> {
 fn what_moves(department: &Department, now: Time) -> Result<Option<String>> {
     let mail = department.inbox()?;
     if !mail.messages.is_empty() || !mail.unreadable.is_empty() {
-        return Ok(Some(format!("{} messages are open", mail.messages.len() + mail.unreadable.len())));
+        return Ok(Some(match mail.messages.len() + mail.unreadable.len() {
+            1 => "1 message is open".to_string(),
+            count => format!("{count} messages are open"),
+        }));
     }
     if is_running(department) {
         return Ok(Some("a run is under way".to_string()));

@@ -144,7 +144,7 @@ impl Tick<'_> {
 
     /// What the first look found is looked at closely, and what is due is run.
     pub fn act(&self, seen: &Seen, crew: &mut dyn Crew) -> Result<Vec<Report>> {
-        let wake = self.eye.org.wake();
+        let wake = self.eye.org.wake_to_act_on()?;
         let mut reports: Vec<Report> = seen.quiet.iter().map(|dept| standing(&wake, dept)).collect();
         if !seen.is_quiet() {
             reports.extend(self.look_closely(&wake, &seen.moved, crew)?);
@@ -184,8 +184,8 @@ impl Tick<'_> {
         }
         let due = self.order(due)?;
         // A run may take hours: what is known of the others must not be written over what is seen of them meanwhile.
-        let runs = |update: &&Update| due.iter().any(|due| due.dept == update.dept);
-        self.write(&updates.iter().filter(|update| !runs(update)).collect::<Vec<_>>())?;
+        let runs = |update: &Update| due.iter().any(|due| due.dept == update.dept);
+        self.write(updates.iter_mut().filter(|update| !runs(update)).collect())?;
         self.write_fences(&due)?;
         let ran = if due.is_empty() { Vec::new() } else { crew.run(&due) };
         self.note_long_runs(&due)?;
@@ -196,10 +196,10 @@ impl Tick<'_> {
                 (update.receipt.code, update.receipt.why) = receipt_of(due, ran);
             }
         }
-        let here = |update: &&Update| {
+        let here = |update: &Update| {
             ran.get(&update.dept).is_some_and(|(_, ran)| !matches!(ran, Ran::Elsewhere(..)))
         };
-        self.write(&updates.iter().filter(here).collect::<Vec<_>>())?;
+        self.write(updates.iter_mut().filter(|update| here(update)).collect())?;
         let is_new = |update: &Update| {
             let known = wake.departments.get(update.dept.as_str());
             known.is_none_or(|entry| !entry.receipt.is_like(&update.receipt))
@@ -367,22 +367,22 @@ impl Tick<'_> {
         })
     }
 
-    fn write(&self, updates: &[&Update]) -> Result<()> {
+    fn write(&self, mut updates: Vec<&mut Update>) -> Result<()> {
         if updates.is_empty() {
             return Ok(());
         }
         let Eye { org, now, pulse, .. } = &self.eye;
         let before = org.wake();
-        for update in updates {
+        for update in &mut updates {
             let known = before.departments.get(update.dept.as_str());
             if known.is_none_or(|entry| !entry.receipt.is_like(&update.receipt))
                 && let Some(department) = &update.department
+                && let Err(error) = department.append_receipt(&update.receipt)
+                && update.receipt.code != UNREADABLE
             {
-                let written = department.append_receipt(&update.receipt);
-                // What can't be read may take no receipt either; wake.json has it all the same.
-                if update.receipt.code != UNREADABLE {
-                    written?;
-                }
+                // That department's failure, and nobody else's: wake.json says so, and the next tick looks again.
+                update.receipt = Receipt::new(*now, UNREADABLE, error.to_string());
+                update.idle = Idle::default();
             }
         }
         org.update_wake(*now, |wake| {

@@ -1,7 +1,7 @@
 //! `wake.json`: what a tick leaves for the next, and what it looks at.
 
 use super::dir::{Dir, EntryKind, Stat};
-use super::fault::Result;
+use super::fault::{Result, StoreError};
 use super::lock::lock;
 use super::org::{Department, Org, folder_name};
 use super::pulse::Pulse;
@@ -11,7 +11,7 @@ use crate::domain::id::{Dept, is_leftover};
 use crate::domain::portfolio::Portfolio;
 use crate::domain::time::Time;
 use crate::domain::wake::{
-    LOOKED_AT, Observation, Part, Parts, WAKE_SCHEMA, Wake, digest, parse_wake, render_wake,
+    LOOKED_AT, Observation, Part, Parts, WAKE_SCHEMA, Wake, digest, newer_wake, parse_wake, render_wake,
 };
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -50,7 +50,9 @@ impl Outer {
                 let mail = department.inbox_oldest(HELD_MAX)?.messages;
                 let held =
                     mail.iter().map(|filed| &filed.message).filter(|m| self.portfolio.holds(m).is_some());
-                digest(held.map(|message| message.id.as_str()))
+                let held: Vec<&str> = held.map(|message| message.id.as_str()).collect();
+                // The same as where nothing could be held back: the first directive is no change to anybody.
+                if held.is_empty() { String::new() } else { digest(held) }
             }
         };
         let part = |part: Part, digest: String| (part.name().to_string(), digest);
@@ -93,6 +95,21 @@ impl Org {
         self.own.read(WAKE, WAKE_MAX).ok().flatten().map(|text| parse_wake(&text.text)).unwrap_or_default()
     }
 
+    /// The same for whoever starts runs by it. Damaged text is as good as none, since the next tick writes it anew. What
+    /// can't be a file, or is a newer program's, is never written: every tick would forget what the runs before it left,
+    /// and ask again.
+    pub fn wake_to_act_on(&self) -> Result<Wake> {
+        let Some((bytes, _)) = self.own.read_bytes(WAKE, WAKE_MAX)? else { return Ok(Wake::default()) };
+        let text = String::from_utf8_lossy(&bytes);
+        match newer_wake(&text) {
+            None => Ok(parse_wake(&text)),
+            Some(schema) => {
+                let what = format!("its schema is {schema}, and this program knows {WAKE_SCHEMA}");
+                Err(StoreError::format(self.own.join(WAKE), what))
+            }
+        }
+    }
+
     /// The first line of `wake.json`; empty where there is none.
     pub fn wake_line(&self) -> Vec<u8> {
         let Ok(Some((file, _))) = self.own.open_file(WAKE) else { return Vec::new() };
@@ -107,13 +124,14 @@ impl Org {
         matches!(self.own.stat(WAKE), Ok(Some(_)))
     }
 
-    /// Changes `wake.json`, one at a time; what is the same afterwards is not written.
+    /// Changes `wake.json`, one at a time; what is the same afterwards is not written, and a newer program's never is.
     pub fn update_wake(&self, now: Time, change: impl FnOnce(&mut Wake)) -> Result<()> {
         let _held = lock(&self.own, "lock")?;
-        let before = self.wake();
+        let before = self.wake_to_act_on()?;
         let mut wake = before.clone();
         change(&mut wake);
-        if wake == before {
+        // What lies in the future was written before the clock went back, and would call every tick to a close look.
+        if wake == before && wake.at <= now.timestamp() {
             return Ok(());
         }
         (wake.schema, wake.at) = (WAKE_SCHEMA, now.timestamp());
@@ -121,15 +139,16 @@ impl Org {
     }
 
     /// Notes a config that was changed and audited, so that no tick takes it for a change by hand.
-    pub fn remember_config(&self, dept: &Dept, config: &DirectorConfig, now: Time) -> Result<()> {
+    pub fn remember_config(&self, dept: &Dept, config: &DirectorConfig, now: Time) {
         if !self.has_wake() {
-            return Ok(());
+            return;
         }
-        self.update_wake(now, |wake| {
+        // The config counts all the same. A tick names what is wrong with wake.json, and audits the change once more.
+        let _ignored = self.update_wake(now, |wake| {
             if let Some(entry) = wake.departments.get_mut(dept.as_str()) {
                 entry.config = Some(seen_config(&Ok(config.clone())));
             }
-        })
+        });
     }
 
     /// Reads what stands outside the departments.

@@ -155,6 +155,26 @@ fn a_config_that_cannot_be_read_fails() {
 }
 
 #[test]
+fn what_no_tick_can_look_at_is_unreadable() {
+    let sandbox = looping();
+    tools::pulse(&sandbox, "2026-11-18T00:41:31Z");
+    assert_eq!(word(&sandbox), "healthy");
+    let inbox = sandbox.root().join("org-rd/inbox");
+    fs::remove_dir_all(&inbox).unwrap();
+    fs::write(&inbox, "x").unwrap();
+    assert_eq!(word(&sandbox), "unreadable");
+    expect(&sandbox, "departments", "failed", "org-rd/inbox: it is not a folder");
+    fs::remove_file(&inbox).unwrap();
+    fs::create_dir(&inbox).unwrap();
+    // What the last tick could not do, where the folders look well.
+    let broke =
+        r#"{"schema":1,"at":0,"idle":{},"departments":{"rd":{"receipt":{"code":"broke","why":"so"}}}}"#;
+    let sandbox = sandbox.file(".harness/wake.json", broke);
+    assert_eq!(word(&sandbox), "unreadable");
+    expect(&sandbox, "departments", "failed", "rd is unreadable: the last tick says broke: so");
+}
+
+#[test]
 fn what_keeps_a_department_from_running_fails() {
     let sandbox = one();
     sandbox.start(&["gate", "disable", "--why", "for now"]).finish().any_stdout();
@@ -329,7 +349,7 @@ fn work_that_nothing_moves_is_escalated_once() {
     sandbox.start(&["verify"]).finish().any_stdout();
 
     let sandbox = sandbox.message("support", "Note", "Hello", "Somebody is at it.");
-    expect(&sandbox, "stalled", "passed", "support: 1 messages are open");
+    expect(&sandbox, "stalled", "passed", "support: 1 message is open");
 }
 
 #[test]

@@ -48,6 +48,7 @@ mod health;
 mod help;
 mod history;
 mod house;
+mod hurt;
 mod init;
 mod injection;
 mod judged_again;

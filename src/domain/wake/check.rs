@@ -122,7 +122,9 @@ pub fn check(facts: &Facts<'_>) -> Check {
 }
 
 fn nothing(settled: &Settled, retry: Option<Time>, look_at: Option<Time>) -> Check {
-    let Settled { run, at, outcome, .. } = settled;
+    let Settled { at, outcome, .. } = settled;
+    // A look that found nothing open is settled too, and has no run.
+    let run = if settled.run.is_empty() { "the last look" } else { &settled.run };
     let (code, evidence) = match retry {
         Some(retry) => (
             "waits_to_retry",
