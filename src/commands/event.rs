@@ -128,6 +128,12 @@ fn deliver(
             department.deliver(&draft.id, &render_message(draft))?;
             draft.id.clone()
         }
+        // Noted, and then whoever emitted it died, or the disk was full: it comes now.
+        Taken::Again(id) if department.find_delivered(id)?.is_none() => {
+            app.audit(org, "event", &format!("{} to {dept} as {id}", args.event))?;
+            department.deliver(id, &render_message(&Draft { id: id.clone(), ..draft.clone() }))?;
+            return Ok((id.clone(), Taken::New(None)));
+        }
         Taken::Again(id) => {
             app.ui.notice(&format!("{dept}: the same event came less than {WINDOW_S} s ago, as {id}"));
             id.clone()

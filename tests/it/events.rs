@@ -38,6 +38,15 @@ fn duplicates_collapse_within_a_window() {
 }
 
 #[test]
+fn one_that_was_noted_and_never_delivered_is_no_duplicate() {
+    let sandbox = ticking();
+    let id = emit(&sandbox, "push");
+    let sandbox = sandbox.without_file(&format!("org-business/inbox/{id}.md"));
+    assert_eq!(emit(&sandbox, "push"), id);
+    assert!(sandbox.exists(&format!("org-business/inbox/{id}.md")));
+}
+
+#[test]
 fn a_storm_is_capped() {
     let sandbox = ticking();
     for number in 0..30 {
