@@ -53,7 +53,8 @@ fn a_wake_json_that_cant_be_kept_asks_nobody() {
     let path = sandbox.root().join(".harness/wake.json");
     std::fs::create_dir(&path).unwrap();
     let refused = |what: &str| {
-        let run = sandbox.clone().run(["tick"]).status(1);
+        // Business alone: nothing else is written before it would run.
+        let run = sandbox.clone().run(["tick", "business"]).status(1);
         let (_, _, stderr) = run.parts();
         assert!(
             stderr.contains("wake.json") && stderr.contains(what) && stderr.contains("hint:"),
@@ -84,6 +85,43 @@ fn a_clock_that_went_back_is_overcome_at_once() {
     let at = wake["at"].as_i64().unwrap();
     assert!(at < 1_800_000_000, "every tick of a year would look closely: {at}");
     assert_eq!(sandbox.calls().len(), 1);
+    // Also where nothing else changes.
+    let sandbox = Sandbox::new().organisation();
+    let wake = |now: &str| {
+        sandbox.clone().now(now).run(["tick"]).any_stdout();
+        sandbox.read(".harness/wake.json")
+    };
+    let mut last = String::new();
+    until("it has come to rest", || std::mem::replace(&mut last, wake("2027-11-18T00:42:01Z")) == last);
+    let back: Value = serde_json::from_str(&wake("2026-11-18T00:42:01Z")).unwrap();
+    assert!(back["at"].as_i64().unwrap() < 1_800_000_000, "{back}");
+}
+
+#[test]
+fn a_backlog_is_one_also_for_runs_in_processes_of_their_own() {
+    let mark = serde_json::json!({"id": "MSGID", "status": "archived"});
+    let mark = crate::office::answer(&[crate::office::action("mark_message", mark)]);
+    let sandbox = two();
+    tick(&sandbox);
+    let sandbox =
+        (0..8).fold(sandbox, |sandbox, _| note(sandbox).message("rd", "Note", "Hi", "Something else."));
+    let sandbox = (0..16).fold(sandbox, |sandbox, _| sandbox.reply("NEXT_WORKER MSGID").reply(&mark));
+    looked(&sandbox, |now| now - 7_200);
+    sandbox.clone().now("2026-11-18T06:00:00Z").run(["tick", "--jobs", "1"]).any_stdout();
+    let asked = |dept: &str| sandbox.calls().iter().filter(|call| call.env["HARNESS_DEPT"] == dept).count();
+    assert_eq!((asked("business"), asked("rd")), (10, 10));
+}
+
+#[test]
+fn what_time_settles_is_settled_where_autoloop_is_off() {
+    let sandbox = office();
+    let spend = crate::office::decision(serde_json::json!({"confidence": 10}));
+    crate::office::act(&sandbox, "business", &[spend]);
+    check(&sandbox, "2026-11-18T00:42:10Z", "off");
+    check(&sandbox, "2026-11-21T00:42:01Z", "off");
+    let approvals = sandbox.tree("org-business/approvals");
+    let text = sandbox.read(&format!("org-business/approvals/{}", approvals.trim()));
+    assert!(text.contains("status: expired"), "{text}");
 }
 
 #[test]

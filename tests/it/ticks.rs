@@ -246,11 +246,13 @@ fn a_stopped_tick_stops_what_it_started() {
 
 #[test]
 fn where_places_are_short_directives_go_first() {
-    let sandbox = busy().message("business", "Directive", "Grow", "Grow.").reply("DONE").reply("DONE");
+    // By their names, and by who has waited longest, business comes first.
+    let letter = "---\nkind: Directive\nfrom: user\nsubject: Grow\n---\nGrow.\n";
+    let sandbox = busy().file("org-rd/inbox/grow.md", letter).reply("DONE").reply("DONE");
     let run = sandbox.run(["tick", "--jobs", "1", "--json"]);
     let sandbox = run.status(0).any_stdout().then();
     let first = sandbox.calls()[0].env["HARNESS_DEPT"].clone();
-    assert_eq!((first.as_str(), sandbox.calls().len()), (Some("business"), 2));
+    assert_eq!((first.as_str(), sandbox.calls().len()), (Some("rd"), 2));
 }
 
 #[test]
