@@ -1,5 +1,6 @@
 //! The command line: arguments in, exit code out. Everything that goes wrong is told here, once.
 
+mod help;
 mod usage;
 
 use crate::commands::app::App;
@@ -91,6 +92,9 @@ Carry it:
 Options:
 {options}{after-help}";
 
+/// What stands over the options of every command, beneath a command's own.
+const EVERYWHERE: &str = "Everywhere";
+
 /// Run an organisation of LLM directors from plain files
 ///
 /// A department is a folder `org-<dept>`; the organisation is all of them under one root. Without a command: status.
@@ -111,16 +115,17 @@ struct Cli {
 struct Everywhere {
     // The variable is read by `ctx`: the parser would take it for a part of the line, and show it in every form.
     /// The organisation's root [default: $HARNESS_ROOT, else $HOME]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     root: Option<PathBuf>,
     /// Print one JSON document on stdout
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
-    /// Use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Use colour: auto, always or never [default: auto]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = EVERYWHERE)]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
     color: Color,
     /// Print what was asked for and what went wrong, no notices and no account of a change
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = EVERYWHERE)]
     quiet: bool,
 }
 
@@ -200,7 +205,7 @@ fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     // weren't called. Whatever the lean tree can't read, also a call for help, is for the whole one.
     match lean_tree(arguments).map(read) {
         Some(Ok(cli)) => Ok(cli),
-        _ => read(Cli::command()),
+        _ => read(help::fill(Cli::command())),
     }
 }
 
@@ -259,7 +264,9 @@ fn welcome(app: &App<'_>) -> String {
     format!(
         "harness runs an organisation of LLM directors from plain files.\n\n\
          There is none in {} yet. To make one with five departments:\n\n  \
-         harness init --root ./org\n\nThen `harness --help` shows what you can do with it.\n",
+         harness init --root ./org\n\n\
+         To watch one work first, in a minute, with no key and nothing installed:\n\n  \
+         harness demo\n\n`harness --help` lists every command.\n",
         app.root.display()
     )
 }
@@ -328,7 +335,7 @@ mod tests {
         for line in ["harness --root inbox rd", "harness inbox", "harness inbx rd", "harness inbox rd --help"]
         {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let whole = Cli::command().try_get_matches_from(&arguments).unwrap_err();
+            let whole = help::fill(Cli::command()).try_get_matches_from(&arguments).unwrap_err();
             assert_eq!(parse(&arguments).unwrap_err().to_string(), whole.to_string(), "{line}");
         }
     }

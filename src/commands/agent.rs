@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 ///
 /// Examples:
 ///   harness agent list rd
-///   harness agent add rd ann --role 'User Researcher' --purpose 'Asks users and writes down what they say.'
+///   harness agent add rd ann --role 'User Researcher' \
+///       --purpose 'Asks users and writes down what they say.'
 ///   harness agent retire rd ann --why 'moved to support'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -57,8 +58,10 @@ struct ListArgs {
 /// is worked on by that; without, the agent is a person, or a program that looks at the board itself.
 ///
 /// Examples:
-///   harness agent add rd ann --role 'User Researcher' --purpose 'Asks users and writes down what they say.'
-///   harness agent add technology builder --role Builder --purpose 'Builds and tests.' --pipeline coding
+///   harness agent add rd ann --role 'User Researcher' \
+///       --purpose 'Asks users and writes down what they say.'
+///   harness agent add technology builder --role Builder \
+///       --purpose 'Builds and tests.' --pipeline coding
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 struct AddArgs {

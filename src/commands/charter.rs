@@ -63,7 +63,8 @@ struct ShowArgs {
 ///
 /// Examples:
 ///   harness charter check business
-///   harness charter check business --action '{"do": "send_message", "to": ["marketing"], "kind": "Decision"}'
+///   harness charter check business \
+///       --action '{"do": "send_message", "to": ["marketing"], "kind": "Decision"}'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 struct CheckArgs {

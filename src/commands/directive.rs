@@ -28,7 +28,8 @@ use serde_json::{Value, json};
 /// work is held.
 ///
 /// Examples:
-///   harness directive add --title 'Weekly digest' --body 'Mail users a digest every Monday.'
+///   harness directive add --title 'Weekly digest' \
+///       --body 'Mail users a digest every Monday.'
 ///   harness directive list
 ///   harness directive show 7f3k2q
 ///   harness directive pause 7f3k2q --why 'after the holidays'
@@ -86,8 +87,10 @@ enum Verb {
 /// so that `directive show` can tell the whole story.
 ///
 /// Examples:
-///   harness directive add --title 'Weekly digest' --body 'Mail users a digest every Monday.' --budget-usd 50
-///   harness directive add --title 'Second shop' --body - --priority high --deadline 2026-12-24 < plan.md
+///   harness directive add --title 'Weekly digest' \
+///       --body 'Mail users a digest every Monday.' --budget-usd 50
+///   harness directive add --title 'Second shop' --body - --priority high \
+///       --deadline 2026-12-24 < plan.md
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 struct AddArgs {

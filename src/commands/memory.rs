@@ -53,7 +53,8 @@ enum Verb {
 /// The summarizer reads it the next time that it consolidates memory; until then `search` and `show` find it.
 ///
 /// Examples:
-///   harness memory add business --text 'The owner wants one mail a week.' --tag preference
+///   harness memory add business --text 'The owner wants one mail a week.' \
+///       --tag preference
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 struct AddArgs {

@@ -26,7 +26,8 @@ use serde_json::{Value, json};
 /// Examples:
 ///   harness project list
 ///   harness project show platform
-///   harness project add --title 'Weekly digest' --body 'One mail a week.' --budget-usd 20
+///   harness project add --title 'Weekly digest' --body 'One mail a week.' \
+///       --budget-usd 20
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct ProjectArgs {
@@ -79,7 +80,8 @@ struct ShowArgs {
 /// Directors make projects too, with the action create_project; theirs begin as proposed.
 ///
 /// Examples:
-///   harness project add --title 'Weekly digest' --body 'One mail a week.' --directive 7f3k2q --budget-usd 20
+///   harness project add --title 'Weekly digest' --body 'One mail a week.' \
+///       --directive 7f3k2q --budget-usd 20
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 struct AddArgs {

@@ -25,7 +25,8 @@ use std::path::PathBuf;
 ///
 /// Examples:
 ///   harness rehearse business --answers ./rehearsals
-///   harness rehearse business --answers ./rehearsals --format junit > rehearsals.xml
+///   harness rehearse business --answers ./rehearsals \
+///       --format junit > rehearsals.xml
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RehearseArgs {

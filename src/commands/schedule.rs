@@ -23,8 +23,10 @@ use serde_json::{Value, json};
 /// department's missedRuns: latest, the default, brings the last slot of the past day, skip brings none.
 ///
 /// Examples:
-///   harness schedule add business monday --cron '0 9 * * mon' --timezone Europe/Berlin --prompt 'Review the budget.'
-///   harness schedule add rd launch --at 2026-12-01T09:00:00Z --prompt 'The launch was today. How did it go?'
+///   harness schedule add business monday --cron '0 9 * * mon' \
+///       --timezone Europe/Berlin --prompt 'Review the budget.'
+///   harness schedule add rd launch --at 2026-12-01T09:00:00Z \
+///       --prompt 'The launch was today. How did it go?'
 ///   harness schedule list
 ///   harness schedule remove business monday
 #[derive(Debug, clap::Args)]
@@ -46,8 +48,10 @@ enum Verb {
     /// Add a schedule, and print its name alone
     ///
     /// Examples:
-    ///   harness schedule add business monday --cron '0 9 * * mon' --timezone Europe/Berlin --prompt 'Review the budget.'
-    ///   harness schedule add rd launch --at 2026-12-01T09:00:00Z --prompt 'The launch was today. How did it go?'
+    ///   harness schedule add business monday --cron '0 9 * * mon' \
+    ///       --timezone Europe/Berlin --prompt 'Review the budget.'
+    ///   harness schedule add rd launch --at 2026-12-01T09:00:00Z \
+    ///       --prompt 'The launch was today. How did it go?'
     #[command(verbatim_doc_comment)]
     Add(AddArgs),
     /// Remove a schedule

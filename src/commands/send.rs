@@ -23,8 +23,10 @@ use std::io::Read;
 /// charter applies, and it counts as external. A kind that a department doesn't receive is refused.
 ///
 /// Examples:
-///   harness send --to business --kind Directive --subject 'Weekly digest' --body 'Mail users a digest every Monday.'
-///   git log -5 | harness send --to technology --kind Note --subject 'Recent changes' --body -
+///   harness send --to business --kind Directive --subject 'Weekly digest' \
+///       --body 'Mail users a digest every Monday.'
+///   git log -5 | harness send --to technology --kind Note \
+///       --subject 'Recent changes' --body -
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct SendArgs {

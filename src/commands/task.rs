@@ -16,7 +16,8 @@ use crate::ui::Answer;
 ///
 /// Examples:
 ///   harness task list rd
-///   harness task add rd --title 'Ask ten users' --description 'Do they read the digest?'
+///   harness task add rd --title 'Ask ten users' \
+///       --description 'Do they read the digest?'
 ///   harness task move 7f3k2q done --why 'read it, it is right' --vouch
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -43,8 +44,10 @@ enum Verb {
 /// named with --not-twin-of. With --owner it is given to that agent at once.
 ///
 /// Examples:
-///   harness task add rd --title 'Ask ten users' --description 'Do they read the digest?' --priority high
-///   harness task add rd --title 'Sum it up' --description - --depends-on 7f3k2q < notes.md
+///   harness task add rd --title 'Ask ten users' \
+///       --description 'Do they read the digest?' --priority high
+///   harness task add rd --title 'Sum it up' --description - \
+///       --depends-on 7f3k2q < notes.md
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 struct AddArgs {

@@ -43,7 +43,8 @@ pub fn render_page(command: &Command, name: &str) -> String {
         ));
     }
     if !examples.trim().is_empty() {
-        let lines: Vec<String> = examples.trim_end().lines().map(|line| escape(line.trim_start())).collect();
+        let lines: Vec<String> =
+            examples.trim_end().lines().map(|line| escape(line.strip_prefix("  ").unwrap_or(line))).collect();
         text.push_str(&format!(".SH EXAMPLES\n.nf\n{}\n.fi\n", lines.join("\n")));
     }
     text.push_str(".SH \"SEE ALSO\"\n.BR harness (1),\n.BR harness\\-org (5)\n");

@@ -10,7 +10,11 @@ fn listed(help: &str) -> Vec<String> {
     let mut inside = false;
     for line in help.lines() {
         if !line.starts_with(' ') {
-            inside = line.ends_with(':') && line != "Options:" && line != "Examples:" && line != "Arguments:";
+            inside = line.ends_with(':')
+                && line != "Options:"
+                && line != "Everywhere:"
+                && line != "Examples:"
+                && line != "Arguments:";
         } else if inside && line.starts_with("  ") && !line.starts_with("   ") {
             names.extend(line.split_whitespace().next().map(str::to_owned));
         }
@@ -73,6 +77,30 @@ fn every_command_has_an_imperative_line_and_examples_of_itself() {
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn examples_fit_eighty_columns_and_prose_fills_the_line() {
+    let narrow = Sandbox::new().env("COLUMNS", "80");
+    let mut faults = Vec::new();
+    for (path, help) in all() {
+        let long =
+            help.lines().find(|line| line.starts_with("  ") && line.contains("harness ") && line.len() > 80);
+        faults.extend(long.map(|line| format!("{}: {line}", path.join(" "))));
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    // Broken by the terminal alone: no line of a paragraph ends where its next word would still have fitted.
+    let help = narrow.start(&["run-loop", "--help"]).finish().take_stdout();
+    let prose = help.split("\n\n").nth(1).unwrap();
+    let lines: Vec<&str> = prose.lines().collect();
+    assert!(lines.len() > 2, "{prose}");
+    for pair in lines.windows(2) {
+        let next = pair[1].split(' ').next().unwrap();
+        assert!(pair[0].len() <= 80 && pair[0].len() + 1 + next.len() > 80, "{prose}");
+    }
+    // What every command takes stands beneath what this one takes.
+    assert!(help.find("--engine").unwrap() < help.find("\nEverywhere:\n").unwrap(), "{help}");
+    assert!(help.find("\nEverywhere:\n").unwrap() < help.find("--root").unwrap(), "{help}");
 }
 
 /// Commands that go on until they are stopped, that need a terminal, or that change this machine's own scheduler.
