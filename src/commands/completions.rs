@@ -9,6 +9,7 @@ use crate::cli::command;
 use crate::ui::Answer;
 use clap::{Arg, Command};
 use serde_json::json;
+use std::path::PathBuf;
 
 const BASH: &str = include_str!("completions/harness.bash");
 const ZSH: &str = include_str!("completions/harness.zsh");
@@ -72,14 +73,19 @@ struct Place {
     command: Command,
     /// The names of the commands on the way.
     path: Vec<String>,
-    /// How many positional words there were.
-    positionals: usize,
+    /// The positional words so far.
+    positionals: Vec<String>,
     /// The option whose value is next.
     option: Option<Arg>,
+    /// The root that the line names.
+    root: Option<PathBuf>,
 }
 
 fn candidates(before: &[String], typed: &str, app: &App<'_>) -> Vec<(String, String)> {
     let place = walk(before);
+    // The line that is typed names the organisation whose names it may hold.
+    let root = place.root.clone().unwrap_or_else(|| app.root.clone());
+    let app = &App { ctx: app.ctx, ui: app.ui, root };
     if let Some(option) = &place.option {
         return values(option, &place, app);
     }
@@ -92,7 +98,7 @@ fn candidates(before: &[String], typed: &str, app: &App<'_>) -> Vec<(String, Str
     let mut found: Vec<(String, String)> = subs.map(|sub| (sub.get_name().to_string(), about(sub))).collect();
     let positionals: Vec<&Arg> = place.command.get_positionals().collect();
     let many = |arg: &&&Arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1);
-    let next = positionals.get(place.positionals).or_else(|| positionals.last().filter(many));
+    let next = positionals.get(place.positionals.len()).or_else(|| positionals.last().filter(many));
     if let Some(arg) = next {
         found.extend(values(arg, &place, app));
     }
@@ -102,19 +108,24 @@ fn candidates(before: &[String], typed: &str, app: &App<'_>) -> Vec<(String, Str
 fn walk(before: &[String]) -> Place {
     let mut command = command();
     command.build();
-    let mut place = Place { command, path: Vec::new(), positionals: 0, option: None };
+    let mut place = Place { command, path: Vec::new(), positionals: Vec::new(), option: None, root: None };
     for word in before {
-        if place.option.take().is_some() {
+        if let Some(option) = place.option.take() {
+            if option.get_long() == Some("root") {
+                place.root = Some(PathBuf::from(word));
+            }
             continue;
         }
-        if let Some(name) = word.strip_prefix('-') {
+        if let Some(root) = word.strip_prefix("--root=") {
+            place.root = Some(PathBuf::from(root));
+        } else if let Some(name) = word.strip_prefix('-') {
             let named = place.command.get_arguments().find(|arg| is_named(arg, name)).cloned();
             place.option = named.filter(|arg| arg.get_action().takes_values() && !word.contains('='));
         } else if let Some(sub) = place.command.find_subcommand(word).cloned() {
             place.path.push(word.clone());
             place.command = sub;
         } else {
-            place.positionals += 1;
+            place.positionals.push(word.clone());
         }
     }
     place
@@ -149,14 +160,19 @@ fn values(arg: &Arg, place: &Place, app: &App<'_>) -> Vec<(String, String)> {
     }
     let name =
         arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
-    let first = place.path.first().map_or("", String::as_str);
-    let wanted = match (name.as_str(), arg.get_long()) {
-        ("DEPT" | "DEPARTMENTS" | "DEPTS", _) | (_, Some("to" | "dept")) => Wanted::Departments,
-        ("KIND", _) => Wanted::Kinds,
-        (_, Some("engine")) => Wanted::Engines,
-        ("ID" | "IDS" | "RUN" | "TASK" | "PROJECT" | "DIRECTIVE", _) => Wanted::of_command(first, &name),
-        _ => return Vec::new(),
-    };
+    if name == "NAME" && place.path == ["man"] {
+        return super::manual_pages()
+            .into_iter()
+            .map(|(name, _)| (name, "a manual page".to_string()))
+            .collect();
+    }
+    let wanted = Wanted::find(&place.path, arg.get_long(), &name);
+    if wanted == Wanted::Nothing {
+        return Vec::new();
+    }
+    // A command about a task begins with the task's id, any other with its department.
+    let in_dept = place.path.first().is_some_and(|first| first != "task");
+    let dept = place.positionals.first().map(String::as_str).filter(|_| in_dept);
     // A completion never fails: what can't be read offers nothing.
-    known(app, wanted).unwrap_or_default()
+    known(app, wanted, dept).unwrap_or_default()
 }
