@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 
 const GAUGE: usize = 10;
 const SMALL_GAUGE: usize = 6;
+/// Departments that are named where mail waits for a run by hand; the rest is counted.
+const BY_HAND: usize = 5;
 /// Columns of a need's age.
 const AGE: usize = 5;
 
@@ -115,6 +117,7 @@ fn style_of(tone: Tone) -> Option<anstyle::Style> {
 
 fn render(survey: &Survey, now: Time, columns: usize) -> String {
     let mut text = needs(&survey.needs, now, columns);
+    text.push_str(&by_hand(survey, columns));
     text.push_str(&format!("\nGate: {}", survey.gate.words()));
     match survey.pulse {
         Some(pulse) => text.push_str(&format!("   Last pulse: {} ago\n", render_age(pulse, now))),
@@ -138,6 +141,22 @@ fn needs(needs: &[Need], now: Time, columns: usize) -> String {
         text.push_str(&render_wrapped(&format!("{age:>AGE$}  "), &what, columns));
         text.push_str(&format!("{:AGE$}  {}\n", "", faint(&one_line(&need.command, 300))));
     }
+    text
+}
+
+/// Mail that waits where nothing runs by itself, so that a new organisation says how to go on. What needs the human goes
+/// first: then this isn't said.
+fn by_hand(survey: &Survey, columns: usize) -> String {
+    let waits = |view: &&DeptView| view.open > 0 && !view.auto_loop && view.live.is_empty();
+    let names: Vec<&str> = survey.departments.iter().filter(waits).map(|view| view.dept.as_str()).collect();
+    let (Some(first), true) = (names.first(), survey.needs.is_empty()) else { return String::new() };
+    let more = match names.len().saturating_sub(BY_HAND) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let some = names[..names.len().min(BY_HAND)].join(", ");
+    let mut text = render_wrapped("", &format!("Mail waits for a run by hand: {some}{more}"), columns);
+    text.push_str(&format!("{:AGE$}  {}\n", "", faint(&format!("harness run-loop {first}"))));
     text
 }
 
@@ -193,8 +212,8 @@ fn departments(views: &[DeptView], now: Time, columns: usize) -> String {
         text.push_str(&format!("{line}\n"));
         for run in &view.live {
             let said = if run.last_line.is_empty() { "no output yet" } else { &run.last_line };
-            let line = format!("  {} of {}: {said}", run.role, run.run);
-            text.push_str(&format!("{}\n", faint(&one_line(&line, columns.max(20)))));
+            let line = one_line(&format!("{} of {}: {said}", run.role, run.run), columns.max(20) - 2);
+            text.push_str(&format!("  {}\n", faint(&line)));
         }
     }
     text

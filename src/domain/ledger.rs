@@ -120,6 +120,9 @@ pub struct Refusal {
     pub message: String,
 }
 
+/// How the reason of a run begins that was refused because none of its engines could be asked.
+pub const NO_ENGINE: &str = "no engine can be asked now";
+
 /// One run and how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

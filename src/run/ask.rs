@@ -9,7 +9,7 @@ use crate::domain::agent::Agent;
 use crate::domain::board::Board;
 use crate::domain::event::Event;
 use crate::domain::gate::Reading;
-use crate::domain::ledger::Refusal;
+use crate::domain::ledger::{NO_ENGINE, Refusal};
 use crate::domain::message::Message;
 use crate::domain::playbook::parse_playbook;
 use crate::domain::portfolio::Portfolio;
@@ -138,10 +138,7 @@ impl Shop<'_> {
         if ask.rule_refused().is_some() || self.engines.iter().all(|name| name == "rules") {
             return Ok(Reply::Answered(no_rule(ask)));
         }
-        Err(RunError::Refused(Refused::NoEngine(format!(
-            "no engine can be asked now: {}",
-            passed.join("; ")
-        ))))
+        Err(RunError::Refused(Refused::NoEngine(format!("{NO_ENGINE}: {}", passed.join("; ")))))
     }
 
     /// Asks one engine. The gate is read anew for each: the one before it may have taken minutes to say no.

@@ -8,7 +8,7 @@ mod department;
 use crate::domain::budget::{Book, Limit, Scope, Spend, Used, earliest, limits_for, limits_of};
 use crate::domain::gate::Gate;
 use crate::domain::id::Dept;
-use crate::domain::ledger::RunLine;
+use crate::domain::ledger::{NO_ENGINE, RunLine};
 use crate::domain::settings::Settings;
 use crate::domain::stats::is_bad;
 use crate::domain::time::{Time, parse_rfc3339, render_elapsed};
@@ -158,7 +158,9 @@ impl Surveyor<'_> {
         let mut needs = Vec::new();
         if !gate.is_open() {
             let what = format!("the gate is {}: {}", gate.words(), gate.reason);
-            needs.push(organisation(what, "harness gate enable".to_string()));
+            // One that is missing or can't be read is closed as of this look: since when, nobody knows.
+            let since = parse_rfc3339(&gate.at).filter(|at| *at < self.now);
+            needs.push(Need { since, ..organisation(what, "harness gate enable".to_string()) });
         }
         for (name, why) in found.passed_over {
             let command = format!("ls -ld {}", shell_word(&self.org.root.join(&name).display().to_string()));
@@ -210,7 +212,8 @@ impl Surveyor<'_> {
         let list = view.engine.as_ref().unwrap_or(&settings.defaults.engine);
         let clients: Vec<Client> =
             list.iter().filter_map(|name| Client::of(name, settings.engines.get(name)?)).collect();
-        let last = view.last.first().filter(|run| run.outcome == "refused");
+        let last =
+            view.last.first().filter(|run| run.outcome == "refused" && run.reason.starts_with(NO_ENGINE));
         let asked_in_vain = clients.len() == list.len() || last.is_some();
         if view.open == 0 || !asked_in_vain || clients.is_empty() {
             return None;
@@ -258,7 +261,8 @@ impl Surveyor<'_> {
         for spent in whole.iter().chain(&each).filter(|spent| spent.share() >= NEARLY) {
             let percent = (spent.share() * 100.0).floor();
             let what = format!("{percent:.0}% of {} of the {} is used", spent.limit.key(), spent.limit.scope);
-            needs.push(organisation(what, "harness budget".to_string()));
+            let since = book.reached(&spent.limit, NEARLY, self.now);
+            needs.push(Need { since, ..organisation(what, "harness budget".to_string()) });
         }
         (whole, each)
     }

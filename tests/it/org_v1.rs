@@ -21,6 +21,8 @@ fn its_status_is_whole() {
     frozen().run(["status"]).stdout(
         "
         Nothing needs you.
+        Mail waits for a run by hand: business, rd
+               harness run-loop business
 
         Gate: enabled (open)   Last pulse: never
         Today: 0.00 of 10.00 USD ░░░░░░░░░░   0%   0 of 500 runs ░░░░░░░░░░   0%

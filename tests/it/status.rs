@@ -161,11 +161,77 @@ fn a_run_under_way_shows_how_long_and_what_it_said_last() {
     let later = sandbox.clone().now("2026-11-18T00:43:13Z");
     until("the last line is shown", || {
         let text = later.start(&["status", "business"]).finish().take_stdout();
-        text.contains("running 1m12s") && text.contains("Half of them are old.") || run.ended()
+        let line = text.lines().find(|line| line.contains("Half of them are old."));
+        text.contains("running 1m12s") && line.is_some_and(|line| line.starts_with("  orchestrator of r-"))
+            || run.ended()
     });
     assert!(!run.ended());
     std::fs::write(go, "").unwrap();
     drop(run.finish().any_stdout().any_stderr());
+}
+
+/// A row says since when, where that is known: a closed gate, a limit of which most is used.
+#[test]
+fn gate_and_budget_say_since_when() {
+    let spent = |id: &str, at: &str, usd: f64| {
+        format!(
+            "{{\"line\":\"reserve\",\"id\":\"{id}\",\"at\":\"{at}\",\"dept\":\"rd\",\"run\":\"r-1\",\"project\":null,\"directive\":null,\"usd\":{usd},\"tokens\":1,\"runs\":1}}\n"
+        )
+    };
+    let lines = [spent("r-1/1", "2026-11-18T00:10:01Z", 2.0), spent("r-1/2", "2026-11-18T00:12:01Z", 0.5)];
+    let sandbox = Sandbox::new().dept("rd").file(".harness/budget.jsonl", &lines.concat());
+    drop(sandbox.start(&["gate", "disable", "--why", "lunch"]).finish().any_stdout());
+    let later = sandbox.now("2026-11-18T01:12:01Z");
+    later.run(["status"]).stdout(
+        "
+        Needs you (2)
+          30m  the gate is disabled (closed): lunch
+               harness gate enable
+           1h  83% of usd_per_day of the department rd is used
+               harness budget
+
+        Gate: disabled (closed)   Last pulse: never
+        Today: 2.50 of 10.00 USD ██▌░░░░░░░  25%   2 of 500 runs ▏░░░░░░░░░   0%
+
+        DEPARTMENT  STATE  MAIL  BOARD  LAST RUN  NEXT     DAY'S BUDGET
+        rd          idle      0  -      never     by hand  █████░  83%
+        ",
+    );
+}
+
+/// Where nothing needs the human and nothing runs by itself, a newcomer is told how to go on.
+#[test]
+fn mail_that_waits_for_a_run_by_hand_is_told() {
+    let sandbox = Sandbox::new().dept("ops").dept("rd").message("rd", "Note", "Hello", "Body");
+    let first = |sandbox: &Sandbox| {
+        let text = sandbox.start(&["status"]).finish().take_stdout();
+        text.split("\n\n").next().unwrap().to_string()
+    };
+    let told = "Nothing needs you.\nMail waits for a run by hand: rd\n       harness run-loop rd";
+    assert_eq!(first(&sandbox), told);
+    drop(sandbox.start(&["config", "set", "rd", "autoLoop", "true"]).finish().any_stdout());
+    assert_eq!(first(&sandbox), "Nothing needs you.");
+}
+
+/// A refusal for another reason says nothing of engines.
+#[test]
+fn a_run_refused_for_its_budget_does_not_blame_the_engine() {
+    let run = |reason: &str| {
+        format!(
+            "{{\"line\":\"run\",\"at\":\"2026-11-18T00:40:01Z\",\"run\":\"r-1\",\"outcome\":\"refused\",\"reason\":\"{reason}\"}}\n"
+        )
+    };
+    let sandbox = Sandbox::new().dept("rd").message("rd", "Note", "Odd", "Body").without_engine("claude");
+    let blamed = |sandbox: &Sandbox| {
+        let needs = sandbox.start(&["status", "--json"]).finish().json()["data"]["needs_you"].to_string();
+        needs.contains("no engine can take its mail")
+    };
+    let sandbox =
+        sandbox.file("org-rd/.harness/runs.jsonl", &run("usd_per_day of department rd is 3: 3.00 spent"));
+    assert!(!blamed(&sandbox));
+    let sandbox = sandbox
+        .file("org-rd/.harness/runs.jsonl", &run("no engine can be asked now: rules: no rule matches"));
+    assert!(blamed(&sandbox));
 }
 
 /// A request that somebody resolved by hand is named, though only what is pending is read whole.

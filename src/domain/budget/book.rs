@@ -119,6 +119,20 @@ impl Book {
         used
     }
 
+    /// When this share of a limit was reached within its span, what is reserved counted too.
+    pub fn reached(&self, limit: &Limit, share: f64, now: Time) -> Option<Time> {
+        let (from, _) = limit.span.bounds(now)?;
+        let mut all = 0.0;
+        let inside = self.spends.iter().filter(|(at, spend)| *at >= from && limit.scope.covers(spend));
+        inside.map(|(at, spend)| (at, self.settled.get(&spend.id), spend)).find_map(|(at, settled, spend)| {
+            all += match settled {
+                Some(settled) => limit.amount(settled.usd, settled.tokens, spend.runs),
+                None => limit.amount(spend.usd, spend.tokens, spend.runs),
+            };
+            (all >= share * limit.most).then_some(*at)
+        })
+    }
+
     /// What one project or directive has cost: spent and still reserved, in each unit.
     pub fn cost(&self, scope: &Scope) -> Cost {
         let mut cost = Cost { known: true, ..Cost::default() };
