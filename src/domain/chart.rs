@@ -105,13 +105,13 @@ pub(super) fn fit_name(name: &str, most: f64) -> String {
     cut
 }
 
-/// The smallest round number that is at least this: 1, 2 or 5 and zeros.
+/// The smallest round number that is at least this, whose half is one too.
 pub fn round_up(value: f64) -> f64 {
     if !value.is_finite() || value <= 0.0 {
         return 1.0;
     }
     let magnitude = libm::pow(10.0, libm::log10(value).floor());
-    let steps = [1.0, 2.0, 4.0, 5.0, 8.0, 10.0];
+    let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 4.0, 6.0, 8.0, 10.0];
     let step = steps.into_iter().find(|step| step * magnitude >= value * (1.0 - 1e-9)).unwrap_or(10.0);
     step * magnitude
 }
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn round_numbers_are_round() {
         for (value, round) in
-            [(0.0, 1.0), (0.03, 0.04), (1.0, 1.0), (7.2, 8.0), (11.0, 20.0), (4_200.0, 5_000.0)]
+            [(0.0, 1.0), (0.03, 0.04), (1.0, 1.0), (7.2, 8.0), (11.0, 12.0), (15.0, 16.0), (4_200.0, 6_000.0)]
         {
             assert!((round_up(value) - round).abs() < 1e-9, "{value}: {}", round_up(value));
         }

@@ -198,6 +198,12 @@ pub fn usd(value: f64) -> String {
     }
 }
 
+/// So many of something, in words: one has no `s`.
+fn many(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
 /// The class of an outcome's colour.
 pub fn outcome_class(outcome: &str) -> &'static str {
     match outcome {

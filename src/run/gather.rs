@@ -1,7 +1,7 @@
 //! Gathers what the report page is made from: a survey, statistics, and what was last.
 
 use super::survey::{DeptView, Need, Survey, Surveyor, Tone};
-use crate::domain::directive::DirectiveStatus;
+use crate::domain::directive::{DirectiveStatus, RECEIVER};
 use crate::domain::ledger::Line;
 use crate::domain::report::{DeptFacts, DirectiveFacts, Facts, NeedFacts, TaskFacts};
 use crate::domain::stats::Stats;
@@ -166,11 +166,17 @@ fn take_latest(facts: &mut DeptFacts, lines: &[Line]) {
     facts.refusals.reverse();
 }
 
-/// How many messages the human sent to each department, from the audit log.
+/// How many messages the human sent to each department, from the audit log. A directive is one too.
 fn from_user(org: &Org, since: Time) -> Result<BTreeMap<String, u64>> {
     let mut sent = BTreeMap::new();
     org.fold_audit(&mut |at, command, what| {
-        let from_user = command == "send" && what.contains(" from user to ") && at >= since;
+        if at < since {
+            return;
+        }
+        if command == "directive add" {
+            *sent.entry(RECEIVER.to_string()).or_default() += 1;
+        }
+        let from_user = command == "send" && what.contains(" from user to ");
         let Some((_, to)) = what.rsplit_once(" to ").filter(|_| from_user) else { return };
         to.split(", ").for_each(|dept| *sent.entry(dept.to_string()).or_default() += 1);
     })?;

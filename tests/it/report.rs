@@ -32,6 +32,21 @@ fn every_chart_has_words_and_a_table() {
     }
 }
 
+/// A directive is a message of the human too, and one of anything has no `s`.
+#[test]
+fn a_directive_is_an_arrow_from_you() {
+    let sandbox = Sandbox::new().organisation();
+    let add = ["directive", "add", "--title", "A digest of what users read", "--body", "Mail it."];
+    drop(sandbox.start(&add).finish().any_stdout().any_stderr());
+    let page = sandbox.start(&["report", "-o", "-"]).finish().take_stdout();
+    assert!(page.contains("<title>you to business: 1 message</title>"), "{page}");
+    assert!(
+        page.contains("1 directive, 1 of them open.") && page.contains("A digest of what users read"),
+        "{page}"
+    );
+    assert!(!page.contains("1 directives") && !page.contains("1 messages"), "{page}");
+}
+
 #[test]
 fn text_from_outside_stays_text() {
     let hostile = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";

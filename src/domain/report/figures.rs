@@ -1,6 +1,6 @@
 //! The sections of the page that are charts, each with a sentence, a legend and its numbers as a table.
 
-use super::{Cell, DeptFacts, Facts, Figure, Table, headings, outcome_class, series_class, usd};
+use super::{Cell, DeptFacts, Facts, Figure, Table, headings, many, outcome_class, series_class, usd};
 use crate::domain::chart::{
     BarOf, ColumnsOf, Edge, Lane, Series, Span, lay_out_bars, lay_out_columns, lay_out_flow, lay_out_strip,
 };
@@ -103,7 +103,10 @@ pub fn runs(facts: &Facts, total: &Stats) -> Figure {
     Figure {
         id: "runs",
         title: "Runs per day",
-        summary: format!("{} runs, of which {bad} failed, were refused or were killed.", total.runs),
+        summary: format!(
+            "{}, of which {bad} failed, were refused or were killed.",
+            many(total.runs as usize, "run")
+        ),
         legend: series
             .iter()
             .filter(|one| one.values.iter().any(|value| *value > 0.0))
@@ -135,7 +138,7 @@ pub fn outcomes(facts: &Facts) -> Figure {
     Figure {
         id: "outcomes",
         title: "Outcomes by department",
-        summary: format!("How the runs of {} departments ended.", facts.departments.len()),
+        summary: format!("How the runs of {} ended.", many(facts.departments.len(), "department")),
         legend: words.map(|(class, name)| (class.to_string(), name.to_string())).to_vec(),
         bars: any.then(|| lay_out_bars(&rows, &whole)),
         table,
@@ -222,7 +225,7 @@ pub fn hours(facts: &Facts) -> Figure {
     Figure {
         id: "hours",
         title: "Last 24 hours",
-        summary: format!("{count} runs, each at its time, in the colour of its outcome."),
+        summary: format!("{}, each at its time, in the colour of its outcome.", many(count, "run")),
         strip: (count > 0).then(|| lay_out_strip(&lanes, DAY_S, &full_hours(start))),
         table,
         ..Figure::default()
@@ -272,7 +275,8 @@ pub fn flow(facts: &Facts) -> Figure {
         id: "flow",
         title: "Who wrote to whom",
         summary: format!(
-            "{total} messages between {} correspondents; an arrow is as thick as they are many.",
+            "{} between {} correspondents; an arrow is as thick as they are many.",
+            many(total as usize, "message"),
             names.len()
         ),
         flow: (total > 0).then(|| lay_out_flow(&names, &edges)),

@@ -31,7 +31,7 @@ pub fn tiles(facts: &Facts, total: &Stats) -> Vec<Tile> {
 
 pub fn needs(facts: &Facts) -> Table {
     let rows = facts.needs.iter().map(|need| {
-        let age = need.since.map(|since| render_age(since, facts.now)).unwrap_or_default();
+        let age = need.since.map_or("-".to_string(), |since| render_age(since, facts.now));
         let dept = if need.dept.is_empty() { String::new() } else { format!("{}: ", need.dept) };
         vec![
             Cell::of(format!("dot {}", need.class), format!("{dept}{}", need.what)),

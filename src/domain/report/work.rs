@@ -1,6 +1,6 @@
 //! The sections of the page about work: the board, and directives over time.
 
-use super::{Cell, Facts, Figure, Table, TaskFacts, ago, headings, usd};
+use super::{Cell, Facts, Figure, Table, TaskFacts, ago, headings, many, usd};
 use crate::domain::chart::{BarOf, Lane, Span, lay_out_bars, lay_out_strip};
 use crate::domain::text::one_line;
 use crate::domain::time::{Time, render_local};
@@ -37,7 +37,7 @@ pub fn board(facts: &Facts) -> Figure {
     Figure {
         id: "board",
         title: "Board",
-        summary: format!("{all} open tasks in {} departments.", rows.len()),
+        summary: format!("{} in {}.", many(all, "open task"), many(rows.len(), "department")),
         legend: STATUSES.map(|(_, word, class)| (class.to_string(), word.to_string())).to_vec(),
         bars: (all > 0).then(|| lay_out_bars(&rows, &|value| format!("{value:.0}"))),
         table,
@@ -60,7 +60,8 @@ pub fn tasks(facts: &Facts) -> Table {
         let due = task.due.map_or("-".to_string(), render_local);
         let late = task.due.is_some_and(|due| due < facts.now);
         vec![
-            Cell::of(format!("dot {class}"), word),
+            // It stays on one line beside a long title.
+            Cell::of(format!("dot {class}"), word.replace(' ', "\u{a0}")),
             Cell::text(&task.title),
             Cell::text(dept),
             Cell::text(task.owner.as_deref().unwrap_or("-")),
@@ -118,7 +119,7 @@ pub fn directives(facts: &Facts) -> Figure {
             class: class_of(&one.status).to_string(),
             title,
         };
-        lanes.push(Lane { name: one_line(&one.title, 18), spans: vec![span] });
+        lanes.push(Lane { name: one_line(&one.title, 40), spans: vec![span] });
         table.rows.push(vec![
             Cell::text(format!("{} ({})", one.title, one.id)),
             Cell::of(format!("dot {}", class_of(&one.status)), &one.status),
@@ -139,7 +140,7 @@ pub fn directives(facts: &Facts) -> Figure {
     Figure {
         id: "directives",
         title: "Directives",
-        summary: format!("{} directives, {open} of them open.", facts.directives.len()),
+        summary: format!("{}, {open} of them open.", many(facts.directives.len(), "directive")),
         legend: words.map(|(class, name)| (class.to_string(), name.to_string())).to_vec(),
         strip: (!lanes.is_empty()).then(|| lay_out_strip(&lanes, whole, &ticks)),
         table,
