@@ -78,12 +78,13 @@ impl Task {
     /// Adds a comment at the end of its section.
     pub fn add_comment(&mut self, comment: &Comment) {
         let mut entry = format!(
-            "- {} {} ({}) {}\n",
+            "- {} {} ({}) {}\n\n",
             render_rfc3339(comment.at),
             comment.by,
             comment.source,
             comment.provenance.name()
         );
+        // The blank line keeps what was said a paragraph of its own in a viewer of Markdown.
         for line in comment.text.trim().lines() {
             entry.push_str(&format!("  {line}\n"));
         }

@@ -43,9 +43,9 @@ fn a_file_reads_as_people_would_write_it() {
     let expected = "---\nschema: 1\nid: t-2\ntitle: Write the mail\nstatus: inbox\npriority: high\n\
         created_by: director\ncreated: 2026-11-18T00:42:01Z\nheard: 2026-11-18T00:42:01Z\n\
         provenance: department\ndepends_on: [t-1]\n---\nA short mail.\n\n## Context\n\n## Progress\n\n\
-        - 2026-11-18T00:42:01Z ann (r-1/1/0) external\n  Half of it.\n  Two lines.\n\
-        - 2026-11-18T00:42:01Z ann (r-1/1/0) external\n  All of it.\n\n## Evidence\n\n## Risks\n\n## Next\n\n\
-        ## Questions\n\n- 2026-11-18T00:42:01Z ann (r-1/1/0) external\n  Who reads it?\n";
+        - 2026-11-18T00:42:01Z ann (r-1/1/0) external\n\n  Half of it.\n  Two lines.\n\
+        - 2026-11-18T00:42:01Z ann (r-1/1/0) external\n\n  All of it.\n\n## Evidence\n\n## Risks\n\n## Next\n\n\
+        ## Questions\n\n- 2026-11-18T00:42:01Z ann (r-1/1/0) external\n\n  Who reads it?\n";
     assert_eq!(task.render(), expected);
 }
 
