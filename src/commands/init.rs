@@ -170,8 +170,8 @@ fn report(app: &App<'_>, org: &Org, made: &[(LaidOut, Accepted)], gate: &Gate) -
     let kind = if first == "business" { "Directive" } else { "Note" };
     let steps = [
         format!("harness send --to {first} --kind {kind} --subject 'A first message' --body 'What you want'"),
-        format!("harness inbox {first}"),
         format!("harness prompt {first} --explain"),
+        format!("harness run-loop {first}"),
         "harness status".to_string(),
     ];
     for line in say_root(app, org).into_iter().chain(steps) {

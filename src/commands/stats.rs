@@ -206,8 +206,8 @@ fn facts(stats: &Stats, columns: usize) -> String {
             "Idle",
             format!(
                 "{} of {} runs that asked an engine changed nothing ({}), for {:.2} USD",
-                stats.idle_runs,
-                stats.asking_runs,
+                number(stats.idle_runs),
+                number(stats.asking_runs),
                 percent(stats.idle_share()),
                 stats.idle_usd
             ),
@@ -217,8 +217,8 @@ fn facts(stats: &Stats, columns: usize) -> String {
             "Ghosts",
             format!(
                 "{} of {} decisions ({})",
-                stats.ghosts,
-                stats.orchestrator_steps,
+                number(stats.ghosts),
+                number(stats.orchestrator_steps),
                 percent(stats.ghost_share())
             ),
         ),

@@ -247,7 +247,10 @@ impl Shop<'_> {
             if run.iterations == max_iterations {
                 return Ok((
                     RunOutcome::MaxIterations,
-                    format!("{max_iterations} iterations, and there is still open mail"),
+                    match max_iterations {
+                        1 => "one iteration, and there is still open mail".to_string(),
+                        most => format!("{most} iterations, and there is still open mail"),
+                    },
                 ));
             }
             run.iterations += 1;

@@ -19,8 +19,8 @@ fn five_departments_stand_and_say_what_to_do_next() {
 
         Next:
           harness send --to business --kind Directive --subject 'A first message' --body 'What you want'
-          harness inbox business
           harness prompt business --explain
+          harness run-loop business
           harness status
         ",
     );
@@ -267,8 +267,8 @@ fn the_home_is_the_root_where_nothing_else_is_said() {
 
         Next:
           harness send --to rd --kind Note --subject 'A first message' --body 'What you want'
-          harness inbox rd
           harness prompt rd --explain
+          harness run-loop rd
           harness status
         ",
     );
@@ -318,7 +318,7 @@ fn what_comes_next_works_as_it_is_printed() {
         assert!(
             stderr.starts_with("+ . ./steps\n+ export HARNESS_ROOT=") || stderr.contains("HARNESS_ROOT=")
         );
-        assert!(stdout.contains("Directive  user  A first message"), "{stdout}{stderr}");
+        assert!(stdout.contains("business: done (2 steps"), "{stdout}{stderr}");
     }
 }
 

@@ -179,7 +179,7 @@ fn a_closed_pipe_is_no_error_and_a_full_disk_is_one() {
 #[test]
 fn without_an_organisation_there_is_a_welcome() {
     let run = Sandbox::new().run([]);
-    let run = run.stdout("harness runs an organisation of LLM directors from plain files.\n\nThere is none in [ROOT] yet. To make one with five departments:\n\n  harness init --root ./org\n\nThen `harness --help` shows what you can do with it.\n");
+    let run = run.stdout("harness runs an organisation of LLM directors from plain files.\n\nThere is none in [ROOT] yet. To make one with five departments:\n\n  harness init --root ./org\n\nTo watch one work first, in a minute, with no key and nothing installed:\n\n  harness demo\n\n`harness --help` lists every command.\n");
     let run = run.then().run(["status"]).status(1).stderr(
         "error: there is no organisation in [ROOT]\nhint: make one: `harness init --root [ROOT]`\nhint: or name another root: `--root DIR`, or HARNESS_ROOT in the environment\n",
     );
