@@ -120,7 +120,7 @@ fn directives_and_tasks_are_drawn() {
     assert_eq!(strip.rows.iter().map(|row| row.marks.len()).sum::<usize>(), 2);
     assert!(strip.rows[0].marks[0].w > strip.rows[1].marks[0].w);
     assert_eq!(page.board.bars.unwrap().bars[0].marks.len(), 2);
-    assert_eq!((page.tasks.rows.len(), page.tasks.rows[0][0].text.as_str()), (2, "in review"));
+    assert_eq!((page.tasks.rows.len(), page.tasks.rows[0][0].text.as_str()), (2, "in\u{a0}review"));
     assert_eq!(page.tasks.rows[0][5].class, "bad", "it is late");
 }
 
