@@ -3,7 +3,7 @@
 //! A line is written and synced first, and then its place is written down beside the user's key. Killed in between,
 //! that knows of one line less than there is; it never knows of one that isn't there.
 
-use super::fault::{Result, StoreError};
+use super::fault::{Fault, Result, StoreError};
 use super::identity::{Known, Place, Seal};
 use super::lock::lock;
 use super::org::Org;
@@ -84,7 +84,13 @@ impl Org {
         Ok((head, ""))
     }
 
+    /// A line without a signature behind one that has it would break the chain for ever: it is not written.
     fn append_deed(&self, deed: &Deed<'_>) -> Result<()> {
+        if self.seal.is_none() && self.is_audit_signed()? {
+            let what =
+                "its lines are signed, and without your key there is no next one: see `harness verify`";
+            return Err(StoreError::new(self.own.join(LOG), "write", Fault::Format(what.to_string())));
+        }
         let (head, start) = self.begin_line()?;
         let entry = match &self.seal {
             Some(seal) => render_entry(&head, deed, Some(&seal.sign_line())),

@@ -201,6 +201,34 @@ fn a_config_changed_by_hand_is_audited_once() {
     sandbox.run(["verify"]).any_stdout();
 }
 
+/// A line that can't be signed isn't written: it waits until the key can be read.
+#[test]
+fn a_config_changed_by_hand_is_audited_once_it_can_be_signed() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = ticking();
+    check(&sandbox, "2026-11-18T00:42:01Z", "nothing_open");
+    let sandbox = sandbox.edit(
+        "org-business/.harness/director-config.json",
+        "\"autoIntervalSeconds\": 60",
+        "\"autoIntervalSeconds\": 300",
+    );
+    let key = sandbox.home().join(".config/harness/key");
+    let mode = |mode: u32| std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+    let told = |sandbox: &Sandbox| sandbox.read(".harness/audit.jsonl").matches("changed by hand").count();
+    mode(0o644);
+    let sandbox = sandbox
+        .run(["tick"])
+        .stdout("DEPARTMENT  RECEIPT     WHY\nbusiness    unreadable  can't write [..]\n")
+        .then();
+    assert_eq!(told(&sandbox), 0);
+    mode(0o600);
+    for _ in 0..3 {
+        pulse(&sandbox);
+    }
+    assert_eq!(told(&sandbox), 1);
+    sandbox.run(["verify"]).any_stdout();
+}
+
 #[test]
 fn a_config_that_can_not_be_read_is_that_departments_alone() {
     let sandbox =
