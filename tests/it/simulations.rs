@@ -158,6 +158,12 @@ fn a_page_that_cannot_be_written_is_told_before_anything_begins() {
 }
 
 #[test]
+fn it_is_not_for_those_inside_a_run() {
+    let (code, ..) = Sandbox::new().organisation().env("HARNESS_RUN", "x").run(["simulate"]).parts();
+    assert_eq!(code, 3);
+}
+
+#[test]
 fn wrong_mail_is_named_before_anything_begins() {
     let sandbox = Sandbox::new().organisation();
     let file = sandbox.dir().join("mail.toml");

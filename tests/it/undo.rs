@@ -245,6 +245,18 @@ fn a_replaced_file_gets_its_old_text_back() {
 }
 
 #[test]
+fn a_receiver_at_work_keeps_its_mail() {
+    let sandbox = run_loop(directive(), "business");
+    let (run, before) = (last_run(&sandbox, "business"), effects(&sandbox));
+    let lock = sandbox.root().join("org-management/.harness/lock");
+    let held = fs::File::options().create(true).append(true).open(lock).unwrap();
+    held.lock().unwrap();
+    let (code, _, stderr) = undo(sandbox.clone(), &run).parts();
+    assert!(code == 4 && stderr.starts_with("error: `management` is at work\n"), "{stderr}");
+    assert_eq!(effects(&sandbox), before);
+}
+
+#[test]
 fn without_a_yes_nothing_is_touched() {
     let sandbox = run_loop(directive(), "business");
     let (run, before) = (last_run(&sandbox, "business"), sandbox.tree(""));
