@@ -9,7 +9,8 @@ use serde_json::json;
 
 /// Keep a department from running
 ///
-/// Its runs are refused until `resume`; mail still arrives. A run under way goes on: `harness stop-loop` ends it.
+/// Its runs are refused until `resume`; mail still arrives. A run under way ends before it asks an engine again, and
+/// what it has decided is carried out: `harness stop-loop` ends it at once.
 ///
 /// Examples:
 ///   harness pause marketing --why 'new campaign manager'

@@ -288,6 +288,15 @@ fn a_pipeline_that_is_not_there_is_refused() {
     assert_eq!(codes(&run.last_step()["first_refusals"]), ["unknown_pipeline"]);
 }
 
+#[test]
+fn a_dispatch_for_a_task_that_is_not_there_is_refused() {
+    let settings = "[engines.claude]\npreset = \"claude\"\n[pipelines.coding]\ncommand = [\"/bin/echo\", \"built\", \"{project}\"]\n";
+    let action = with(DISPATCH, "task", "\"t-20261118-004201-zzzzzz\"");
+    let run = worker(business().settings(settings).reply(&acts(&[&action])).reply("no")).status(12);
+    assert_eq!(codes(&run.last_step()["first_refusals"]), ["unknown_task"]);
+    assert!(run.calls().len() == 2 && !run.then().exists("org-business/.harness/jobs"));
+}
+
 const VALIDATE: &str = r#"{"do": "validate", "id": "SENT", "verdict": "pass", "evidence": "SENT names the cause", "reason": "it says what was asked"}"#;
 
 /// A message of business that is to be validated, and its id.

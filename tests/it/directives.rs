@@ -363,3 +363,23 @@ fn a_trail_begins_with_what_led_to_the_rest() {
         shown["messages"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["Directive", "Decision"], "{shown:#}");
 }
+
+#[test]
+fn a_queued_job_waits_while_it_is_paused() {
+    let (sandbox, id) = directed(&[]);
+    let pipeline = "\n[pipelines.touch]\ncommand = [\"/usr/bin/touch\", \"touched\"]\n";
+    let settings = sandbox.read(".harness/org.toml") + pipeline;
+    let job = json!({"schema": 1, "id": "j-20261118-004201-aaaaaa", "pipeline": "touch", "args": {}, "task": null,
+        "project": null, "directive": id, "run": "r-20261118-004201-aaaaaa", "created": "2026-11-18T00:42:01Z",
+        "provenance": "department"});
+    let sandbox = sandbox.bytes(".harness/org.toml", settings.as_bytes());
+    let path = "org-rd/.harness/jobs/j-20261118-004201-aaaaaa.json";
+    let sandbox = sandbox.bytes(path, job.to_string().as_bytes());
+    stop(&sandbox, "pause", &id);
+    let stderr = sandbox.start(&["run-loop", "rd"]).finish().any_stdout().parts().2;
+    assert!(stderr.contains(&format!("stays queued: the directive {id} is paused")), "{stderr}");
+    assert!(!sandbox.exists("org-rd/touched"));
+    stop(&sandbox, "resume", &id);
+    done(&sandbox, &["run-loop", "rd"]);
+    assert!(sandbox.exists("org-rd/touched"));
+}

@@ -55,6 +55,33 @@ fn queued(commands: &[&str]) -> Sandbox {
     sandbox.bytes(".harness/org.toml", settings.as_bytes())
 }
 
+/// Pausing a department ends its run before it asks an engine again or takes anything more in.
+#[test]
+fn a_run_that_is_paused_meanwhile_goes_no_further() {
+    let pause = |sandbox: &Sandbox| {
+        until("the engine is asked", || !sandbox.calls().is_empty());
+        done(sandbox, &["pause", "business", "--why", "enough"]);
+        write(&sandbox.root().join("org-business/inbox/bad.md"), b"\xff\xfe");
+        write(&sandbox.home().join(".fake/go"), b"");
+    };
+    let sandbox = office().message("business", "Note", "Hi", "Body");
+    let sandbox = sandbox.reply("#wait go\nNEXT_WORKER MSGID").reply(&answer(&[note()]));
+    let running = sandbox.start(&["run-loop", "business"]);
+    pause(&sandbox);
+    let (status, stdout, _) = running.finish().parts();
+    assert!(status == 3 && stdout.contains("the department is paused: enough"), "{status} {stdout}");
+    assert_eq!(sandbox.calls().len(), 1);
+    let sandbox = office().message("business", "Note", "Hi", "Body");
+    done(&sandbox, &["config", "set", "business", "routing", "auto"]);
+    let sandbox = sandbox.reply(&format!("#wait go\n{}", answer(&[note()])));
+    let running = sandbox.start(&["run-loop", "business"]);
+    pause(&sandbox);
+    let (status, stdout, _) = running.finish().any_stderr().parts();
+    assert!(status == 3 && stdout.contains("the department is paused: enough"), "{status} {stdout}");
+    assert!(sandbox.exists("org-business/inbox/bad.md"));
+    assert!(sandbox.read("org-business/decisions.md").contains("A title"), "what was decided is done");
+}
+
 /// What closes the gate from within a job: a file that was made ready beforehand.
 const CLOSE: &str = "cp ../closed.json ../.harness/gate.json";
 

@@ -76,8 +76,11 @@ fn naming_external_text_passes_its_provenance_on() {
     let sandbox = rule(office(), "business", shipped, "from_external = []");
     let sandbox = delivered(sandbox, INSIDE, "provenance: department\n");
     let sandbox = delivered(sandbox, EXTERNAL, "provenance: external\n");
-    act(&sandbox, "business", &[decision(json!({"ref": EXTERNAL}))]);
+    let fact = action("remember", json!({"text": "A fact.", "tags": ["x"]}));
+    act(&sandbox, "business", &[decision(json!({"ref": EXTERNAL})), fact]);
     assert!(arrived(&sandbox).remove(0).contains("provenance: external"));
+    let memory = sandbox.read("org-business/memory/2026-11-18.md");
+    assert!(memory.contains("[x] external"), "the whole step was led by it: {memory}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use crate::desk::key;
 use crate::office::{act, action, refused};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, write};
 use crate::ticks::{check, ticking};
+use director_harness::domain::schedule::SCHEDULES_MAX;
 use serde_json::json;
 
 const PROMPT: &str = "Review the budget.";
@@ -165,6 +166,14 @@ fn a_director_schedules_and_unschedules() {
     let memory = sandbox.read("org-business/memory/2026-11-18.md");
     assert!(memory.contains("[cron] department\n  Scheduled monday: 0 9 * * mon"), "{memory}");
     assert!(memory.contains("[cron] department\n  Unscheduled monday.\n"), "{memory}");
+    for number in 0..SCHEDULES_MAX {
+        let text = format!("schema = 1\nat = \"2027-01-01T00:00:00Z\"\nprompt = \"Look {number}.\"\n");
+        write(&sandbox.root().join(format!("org-business/schedules/s{number}.toml")), text.as_bytes());
+    }
+    assert_eq!(codes(&[plan("tuesday")]), ["too_many_schedules"]);
+    for number in 0..SCHEDULES_MAX {
+        std::fs::remove_file(sandbox.root().join(format!("org-business/schedules/s{number}.toml"))).unwrap();
+    }
     // Without anything new in memory to consolidate, there is nothing to do when the slot would have come.
     let sandbox = sandbox.clone().without_file("org-business/memory/2026-11-18.md");
     check(&sandbox, "2026-11-23T09:00:00Z", "nothing_open");
