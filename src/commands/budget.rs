@@ -7,22 +7,40 @@ use crate::domain::budget::{
 use crate::domain::id::Dept;
 use crate::domain::portfolio::Portfolio;
 use crate::domain::settings::Budgets;
-use crate::domain::time::{Time, render_rfc3339};
-use crate::ui::Answer;
+use crate::domain::time::{Time, render_local_day, render_rfc3339};
 use crate::ui::bar::render_gauge;
-use crate::ui::table::render_table;
+use crate::ui::table::{Align, Cell, render_columns};
+use crate::ui::{Answer, bold};
 use serde_json::{Value, json};
 
-const HEADINGS: [&str; 9] = ["FOR", "LIMIT", "MOST", "SPENT", "UNKNOWN", "RESERVED", "LEFT", "USED", "UNTIL"];
+const HEADINGS: [(&str, Align); 8] = [
+    ("LIMIT", Align::Left),
+    ("MOST", Align::Right),
+    ("USED", Align::Left),
+    ("SPENT", Align::Right),
+    ("UNKNOWN", Align::Right),
+    ("RESERVED", Align::Right),
+    ("LEFT", Align::Right),
+    ("UNTIL", Align::Left),
+];
+/// Where in a row stand what was spent, and the unknown part of it.
+const SPENT_AT: usize = 3;
+const UNKNOWN_AT: usize = 4;
+/// From which width on the unknown part has a column of its own; in a narrower table it is only marked.
+const WIDE: usize = 96;
 const UNKNOWN: &str =
     "UNKNOWN is the part of SPENT that no engine reported: it counts at the declared worst case.\n";
+const MARKED: &str = "? No engine reported all of it: what is UNKNOWN counts at the declared worst case. --json has how much.\n";
+
+/// A limit as it is shown, under whose it is.
+type Cells = [String; HEADINGS.len()];
 
 /// Show budgets: spent, reserved, left, and until when
 ///
-/// A row for each limit of the organisation and its departments, and for what each directive and project may cost; one
-/// that has no limit of its own has a row once it cost something. Reserved is what a call under way, or one that died,
-/// may cost at the most. Unknown is the part of what was spent that no engine reported, counted at its declared worst
-/// case. Limits are in .harness/org.toml; what isn't set has the default shown there.
+/// Under each name, a row for each of its limits: those of the organisation, its departments, directives and projects.
+/// What has no limit of its own has a row once it cost something. Reserved is what a call under way, or one that died,
+/// may cost at the most. Unknown, shown or marked with ? where there is any, is the part of what was spent that no
+/// engine reported, counted at its declared worst case. Limits are in .harness/org.toml; what isn't set has the default shown there.
 ///
 /// Examples:
 ///   harness budget
@@ -45,25 +63,25 @@ impl Row {
         (self.limit.most - self.used.spent - self.used.reserved).max(0.0)
     }
 
-    fn cells(&self, now: Time) -> Vec<String> {
+    fn cells(&self, now: Time) -> Cells {
         let Row { limit, used } = self;
         let amount = |value: f64| number(limit.unit, value);
         let share = if limit.most > 0.0 { (used.spent + used.reserved) / limit.most } else { 1.0 };
         let counts = match limit.span {
             // It holds for each by itself: there is no sum to show.
-            Span::Step | Span::Run => vec!["-".to_string(); 5],
+            Span::Step | Span::Run => [(); 5].map(|()| "-".to_string()),
             _ => {
                 let (spent, unknown) = (amount(used.spent), amount(used.unknown));
-                vec![spent, unknown, amount(used.reserved), amount(self.left()), bar(share)]
+                [bar(share), spent, unknown, amount(used.reserved), amount(self.left())]
             }
         };
         let until = match (limit.span, limit.span.bounds(now)) {
-            (_, Some((_, to))) => render_rfc3339(to),
+            (_, Some((_, to))) => render_local_day(to),
             (Span::Total, None) => "for good".to_string(),
             (span, None) => format!("each {}", span.name()),
         };
-        let head = [limit.scope.to_string(), limit.key(), amount(limit.most)];
-        head.into_iter().chain(counts).chain([until]).collect()
+        let [used, spent, unknown, reserved, left] = counts;
+        [limit.key(), amount(limit.most), used, spent, unknown, reserved, left, until]
     }
 
     fn json(&self, now: Time) -> Value {
@@ -98,14 +116,13 @@ pub fn run(args: &BudgetArgs, app: &App<'_>) -> Result<Answer> {
         .map(|(_, scope)| (scope.clone(), book.cost(&scope)))
         .filter(|(_, cost)| *cost != Cost { known: true, ..Cost::default() })
         .collect();
-    let mut table: Vec<Vec<String>> = rows.iter().map(|row| row.cells(now)).collect();
+    let mut table: Vec<(&Scope, Cells)> = rows.iter().map(|row| (&row.limit.scope, row.cells(now))).collect();
     let unlimited = |scope: &Scope| !rows.iter().any(|row| row.limit.scope == *scope);
-    table.extend(spent.iter().filter(|(scope, _)| unlimited(scope)).map(cost_cells));
-    let mut text = render_table(&HEADINGS, &table, app.ui.width().max(120));
-    let any_unknown = rows.iter().any(|row| row.used.unknown > 0.0);
-    if any_unknown || spent.iter().any(|(_, cost)| cost.unknown_usd > 0.0) {
-        text.push_str(&format!("\n{UNKNOWN}"));
-    }
+    let costs = spent.iter().filter(|(scope, _)| unlimited(scope));
+    table.extend(costs.map(|(scope, cost)| (scope, cost_cells(cost))));
+    let any_unknown =
+        rows.iter().any(|row| row.used.unknown > 0.0) || spent.iter().any(|(_, cost)| cost.unknown_usd > 0.0);
+    let text = render(&table, any_unknown, app.ui.width());
     let data = json!({
         "limits": rows.iter().map(|row| row.json(now)).collect::<Vec<_>>(),
         "spent": spent.iter().map(cost_json).collect::<Vec<_>>(),
@@ -130,13 +147,44 @@ fn all_limits(budgets: &Budgets, depts: &[Dept], portfolio: &Portfolio) -> Vec<L
     limits
 }
 
+/// The rows, each under the name of what its limit holds for.
+fn render(table: &[(&Scope, Cells)], any_unknown: bool, columns: usize) -> String {
+    let has_column = any_unknown && columns >= WIDE;
+    let shown = |index: &usize| has_column || *index != UNKNOWN_AT;
+    let is_marked = |cells: &Cells| !has_column && cells[UNKNOWN_AT].contains(|c| ('1'..='9').contains(&c));
+    let columns_of = 0..HEADINGS.len();
+    let headings: Vec<(&str, Align)> =
+        columns_of.clone().filter(shown).map(|index| HEADINGS[index]).collect();
+    let to_row = |(_, cells): &(&Scope, Cells)| -> Vec<Cell> {
+        let cell = |index: usize| match index == SPENT_AT && is_marked(cells) {
+            true => Cell::from(format!("{}?", cells[index])),
+            false => Cell::from(cells[index].as_str()),
+        };
+        columns_of.clone().filter(shown).map(cell).collect()
+    };
+    let rows: Vec<Vec<Cell>> = table.iter().map(to_row).collect();
+    let rendered = render_columns(&headings, &rows, columns.saturating_sub(2));
+    let mut lines = rendered.lines();
+    let mut text = format!("  {}\n", lines.next().unwrap_or_default());
+    let mut before = None;
+    for ((scope, _), line) in table.iter().zip(lines) {
+        if before.replace(*scope) != Some(*scope) {
+            text.push_str(&format!("{}\n", bold(&scope.to_string())));
+        }
+        text.push_str(&format!("  {line}\n"));
+    }
+    if any_unknown {
+        text.push_str(&format!("\n{}", if has_column { UNKNOWN } else { MARKED }));
+    }
+    text
+}
+
 /// What has cost something and has no limit of its own.
-fn cost_cells((scope, cost): &(Scope, Cost)) -> Vec<String> {
+fn cost_cells(cost: &Cost) -> Cells {
     let usd = |value: f64| number(Unit::Usd, value);
     let dash = || "-".to_string();
-    let counts = [usd(cost.usd), usd(cost.unknown_usd), usd(cost.reserved_usd)];
-    let head = [scope.to_string(), "no limit".to_string(), dash()];
-    head.into_iter().chain(counts).chain([dash(), dash(), "for good".to_string()]).collect()
+    let [spent, unknown, reserved] = [cost.usd, cost.unknown_usd, cost.reserved_usd].map(usd);
+    ["no limit".to_string(), dash(), dash(), spent, unknown, reserved, dash(), "for good".to_string()]
 }
 
 fn cost_json((scope, cost): &(Scope, Cost)) -> Value {
@@ -151,5 +199,5 @@ fn number(unit: Unit, value: f64) -> String {
 }
 
 fn bar(share: f64) -> String {
-    format!("{} {:>3.0}%", render_gauge(share, 10), (share * 100.0).floor())
+    format!("{} {:>3.0}%", render_gauge(share, 6), (share * 100.0).floor())
 }

@@ -72,6 +72,11 @@ pub fn render_local(time: Time) -> String {
     time.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()
 }
 
+/// The same without the year, for a moment that is days away.
+pub fn render_local_day(time: Time) -> String {
+    time.with_timezone(&Local).format("%m-%d %H:%M").to_string()
+}
+
 /// How far clocks may be apart before what one of them dated is from the future.
 const SKEW_S: i64 = 3_600;
 
