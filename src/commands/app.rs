@@ -83,6 +83,11 @@ impl App<'_> {
         Some(Seal { key, folder, disk: self.ctx.disk() })
     }
 
+    /// Leaves nothing beside the key of an organisation that was made to be thrown away.
+    pub fn forget(&self, root: &std::path::Path) -> Result<()> {
+        Ok(self.seal().map_or(Ok(()), |seal| seal.forget(root))?)
+    }
+
     /// Writes down what a human command is about to change, signed wherever a key can be had. A line without a signature
     /// behind one that has it would break the chain for ever: then the command does nothing.
     pub fn audit(&self, org: &Org, command: &str, what: &str) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::app::{App, Result};
 use super::requests::{FoundRequest, all, find, preview, resolve};
-use crate::domain::request::{RequestKind, RequestStatus};
+use crate::domain::request::{RequestKind, RequestStatus, headline};
 use crate::domain::text::{one_line, visible};
 use crate::domain::time::{parse_rfc3339, render_age, render_local};
 use crate::error::{CommandError, Kind};
@@ -119,20 +119,20 @@ fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
         .iter()
         .map(|one| {
             let request = &one.request;
-            vec![
-                request.id.clone(),
-                one.department.dept.to_string(),
-                shown_status(app, one),
-                render_age(request.created, app.ctx.now()),
-                request.text("action").unwrap_or("").to_string(),
-                request.text("why").unwrap_or("").to_string(),
-            ]
+            let action = request.action().map_or_else(|why| why, |action| headline(&action));
+            let status = args.all.then(|| shown_status(app, one));
+            let (id, dept) = (request.id.clone(), one.department.dept.to_string());
+            let age = render_age(request.created, app.ctx.now());
+            [id, dept].into_iter().chain(status).chain([age, action]).collect()
         })
         .collect();
+    let status = args.all.then_some("STATUS");
+    let headings: Vec<&str> =
+        ["ID", "DEPARTMENT"].into_iter().chain(status).chain(["AGE", "WOULD"]).collect();
     let text = if rows.is_empty() {
         "Nothing waits for your approval.\n".to_string()
     } else {
-        render_table(&["ID", "DEPARTMENT", "STATUS", "AGE", "ACTION", "WHY"], &rows, app.ui.width())
+        render_table(&headings, &rows, app.ui.width())
     };
     let data = json!({"approvals": found.iter().map(to_json).collect::<Vec<_>>()});
     Ok(Answer::new("harness.approvals/1", data, text).warnings(warnings))
@@ -209,6 +209,7 @@ fn render(app: &App<'_>, one: &FoundRequest) -> Result<String> {
         let value = visible(&value).trim_end().replace('\n', "\n      ");
         text.push_str(&format!("  {key}: {value}\n"));
     }
+    text.push_str(&format!("Its SHA-256: {}\n", request.text("action_sha256").unwrap_or("")));
     if let Some(at) = request.text("resolved_at") {
         let (by, why) =
             (request.text("resolved_by").unwrap_or(""), request.text("resolved_why").unwrap_or(""));
@@ -267,7 +268,14 @@ fn walk(app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let (found, warnings) = all(app, &org, KIND)?;
     let mut decided = 0;
-    for one in found.iter().filter(|one| one.is_pending() && !one.request.is_expired(app.ctx.now())) {
+    let pending = |one: &&FoundRequest| one.is_pending() && !one.request.is_expired(app.ctx.now());
+    let pending: Vec<&FoundRequest> = found.iter().filter(pending).collect();
+    if pending.is_empty() {
+        let text = "Nothing waits for your approval.\n";
+        return Ok(Answer::new("harness.approvals/1", json!({"decided": 0}), text).warnings(warnings));
+    }
+    for (index, one) in pending.iter().enumerate() {
+        app.ui.notice(&format!("{} of {}\n", index + 1, pending.len()));
         app.ui.notice_styled(&render(app, one)?);
         let status = match app.ui.ask_key("[a]pprove, [r]eject, [s]kip, [q]uit?", &KEYS) {
             'a' => RequestStatus::Approved,

@@ -83,14 +83,20 @@ fn end_to_end(app: &App<'_>) -> Result<String> {
     let scratch = Scratch::make(&app.ctx.temporary(), "doctor", &app.ctx.random::<8>())?
         .known_in(app.ctx.config_folder());
     let there = App { ctx: app.ctx, ui: app.ui, root: scratch.path().to_path_buf() };
-    init::make_five(&there)?;
+    let tried = go_through(&there, &scratch);
+    app.forget(scratch.path())?;
+    tried
+}
+
+fn go_through(there: &App<'_>, scratch: &Scratch) -> Result<String> {
+    init::make_five(there)?;
     let letter = Letter {
         to: "business",
         kind: "Directive",
         subject: "A test of harness doctor",
         body: "This goes through a scratch organisation that is thrown away.",
     };
-    let id = send(&there, &letter)?;
+    let id = send(there, &letter)?;
     let order = Order {
         dept: "business",
         kind: "loop",
@@ -98,10 +104,10 @@ fn end_to_end(app: &App<'_>) -> Result<String> {
         engines: vec!["rules".to_string()],
         effects: Effects::CarriedOut,
     };
-    let (end, _) = run_department(&there, &order, &mut Silent)?;
+    let (end, _) = run_department(there, &order, &mut Silent)?;
     let org = there.org()?;
     let answered = answers(&org, &id)?;
-    let faults: Vec<String> = verify(&org, &app.key()?, app.ctx.now())?
+    let faults: Vec<String> = verify(&org, &there.key()?, there.ctx.now())?
         .into_iter()
         .filter(|check| check.verdict == Verdict::Failed)
         .map(|check| format!("{}: {}", check.name, check.what))

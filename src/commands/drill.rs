@@ -300,6 +300,7 @@ impl<'a> Drill<'a> {
     }
 
     fn clean_up(&mut self) -> Step {
+        self.app.forget(self.scratch.path()).map_err(say)?;
         match self.scratch.remove() {
             true => Ok("the scratch organisation is removed".to_string()),
             false => Err(format!("{} can't be removed", self.scratch.path().display())),

@@ -144,6 +144,11 @@ fn set(app: &App<'_>, order: &Order<'_>) -> Result<Answer> {
     if gate.is_open() {
         app.audit(&org, "gate", &format!("{verb}: {why}"))?;
         org.write_gate(&gate)?;
+        let now = app.org()?.gate(app.ctx.now());
+        if !now.is_open() {
+            let what = format!("it is still closed: {}", now.reason);
+            return Err(CommandError::failed(what).code("gate_closed").hint("`harness verify` says more"));
+        }
     } else {
         org.write_gate(&gate)?;
         app.audit(&org, "gate", &format!("{verb}: {why}"))?;

@@ -75,11 +75,20 @@ pub fn run(args: &InitArgs, app: &App<'_>) -> Result<Answer> {
     }
     let git = wish(app, args.wish());
     check_targets(&app.root, &depts, &app.ctx.disk())?;
+    let is_new = Org::find(&app.root, &app.ctx.disk())?.is_none();
     let org = lay_out_root(&app.root, &app.ctx.disk())?;
     app.key()?;
+    let org = org.sealed(app.seal());
+    let mut warnings = Vec::new();
+    if is_new && org.begin_anew()? {
+        warnings.push(
+            "another organisation was here before; this is a new one, and what was signed in that one counts for \
+             nothing here"
+                .to_string(),
+        );
+    }
     app.audit(&org, "init", &format!("made or completed {}", names.join(", ")))?;
     let mut made = Vec::new();
-    let mut warnings = Vec::new();
     for dept in &depts {
         if git == Wish::Git {
             make_repository(app, &org, dept, &mut warnings)?;
@@ -138,7 +147,8 @@ fn enable_gate(app: &App<'_>, org: &Org) -> Result<Gate> {
     if org.own.stat("gate.json")?.is_none() {
         org.write_gate(&Gate::new(GateState::Enabled, "enabled by init", "user", app.ctx.now()))?;
     }
-    Ok(org.gate(app.ctx.now()))
+    // By the id that the organisation has got meanwhile.
+    Ok(org.clone().sealed(app.seal()).gate(app.ctx.now()))
 }
 
 /// What has to be typed first, so that the commands after it find the organisation; nothing where they do already.

@@ -244,6 +244,13 @@ fn way_out(dept: &str, refused: &Refused) -> (&'static str, String) {
         Refused::Limit(_) => {
             ("limit", format!("wait, or change it in charter.toml: `harness charter show {dept}`"))
         }
+        Refused::Ledger(_) => (
+            "ledger",
+            format!(
+                "look at it: `harness verify`; moved away, it is written anew from the records: \
+                 `mv org-{dept}/.harness/runs.jsonl runs.jsonl.bad`"
+            ),
+        ),
         Refused::Budget(_) => ("budget", "see `harness budget`; limits are in .harness/org.toml".to_string()),
         Refused::Held(_) => {
             ("held", "`harness directive list` and `harness project list` show what is paused".to_string())

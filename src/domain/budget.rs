@@ -5,6 +5,7 @@
 //! unseen. Unknown cost is counted at what was declared as the worst case. Days, weeks and months are those of UTC.
 
 mod book;
+pub mod chain;
 
 pub use book::{Book, Cost, Used};
 

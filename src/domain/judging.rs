@@ -351,7 +351,11 @@ impl Bench<'_> {
     fn threads(&self, judged: &[Judged]) -> BTreeMap<&str, u64> {
         let mut threads = BTreeMap::new();
         for one in judged {
-            if let Act::SendMessage { reference, .. } = &one.action.act
+            let act = match &one.action.act {
+                Act::RequestApproval { action, .. } => &action.act,
+                act => act,
+            };
+            if let Act::SendMessage { reference, .. } = act
                 && let Some(message) = self.referred(reference.as_deref())
             {
                 *threads.entry(message.thread.as_str()).or_insert(0) += 1;

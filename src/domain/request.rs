@@ -6,6 +6,7 @@
 
 use super::digest::{same, sha256};
 use super::front_matter::{FrontMatter, parse_front_matter};
+use super::text::one_line;
 use super::time::{Time, parse_rfc3339, render_rfc3339};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -269,6 +270,25 @@ impl Request {
     pub fn reasoning(&self) -> &str {
         self.body.split("\n\n```json").next().unwrap_or(&self.body).trim()
     }
+}
+
+/// What an action would do, in a line for whoever is to decide: the rest is in the action itself.
+pub fn headline(action: &Map<String, Value>) -> String {
+    let text = |key: &str| action.get(key).and_then(Value::as_str).unwrap_or_default();
+    let name = text("do");
+    let line = match name {
+        "send_message" => {
+            let amount = action.get("amount_usd").map(|usd| format!(" of {usd} USD")).unwrap_or_default();
+            let to = receivers(action).replace(' ', ", ");
+            format!("send {}{amount} to {to}: {}", text("kind"), text("subject"))
+        }
+        _ => {
+            let about = ["title", "name", "pipeline", "file", "question", "text", "id"];
+            let about = about.into_iter().map(text).find(|about| !about.is_empty()).unwrap_or_default();
+            format!("{name} {about}").trim_end().to_string()
+        }
+    };
+    one_line(&line, 200)
 }
 
 /// In whatever order they are named.

@@ -107,7 +107,6 @@ impl Shop<'_> {
         };
         self.check_gate(Reading::Run)?;
         self.check_paused()?;
-        self.name_damage()?;
         if self.effects == Effects::CarriedOut {
             if self.department.dept.as_str() == RECEIVER {
                 self.org.deliver_directives(&self.department, (self.now)())?;
@@ -119,6 +118,7 @@ impl Shop<'_> {
                 self.ask_goal(&charter)?;
             }
         }
+        self.check_ledger()?;
         if self.finds_nothing(&charter)? {
             return Ok(None);
         }
@@ -164,14 +164,15 @@ impl Shop<'_> {
         }))
     }
 
-    /// Lines of the ledger that can't be read count towards no limit: whoever looks on hears of them.
-    fn name_damage(&self) -> Result<()> {
-        let count = self.department.ledger_damage()?;
-        if count > 0 {
-            let lines = if count == 1 { "a line".to_string() } else { format!("{count} lines") };
-            self.tell(&Event::Notice(&format!("{lines} of runs.jsonl can't be read; see `harness verify`")));
+    /// Limits are counted from the ledger: by one that can't be counted nothing is run.
+    fn check_ledger(&self) -> Result<()> {
+        match self.department.ledger_fault((self.now)())? {
+            None => Ok(()),
+            Some(why) => {
+                let what = format!("{why}, so nobody can say what the limits of charter.toml leave");
+                Err(RunError::Refused(Refused::Ledger(what)))
+            }
         }
-        Ok(())
     }
 
     fn check_runs_per_hour(&self, charter: &LoadedCharter) -> Result<()> {

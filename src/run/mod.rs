@@ -109,6 +109,8 @@ pub enum Refused {
     Blocked(String),
     Paused(String),
     Limit(String),
+    /// `runs.jsonl` can't be counted.
+    Ledger(String),
     Budget(String),
     /// What it is about belongs to a directive or project that is paused or cancelled.
     Held(String),
@@ -202,6 +204,7 @@ impl std::fmt::Display for Refused {
             | Refused::Charter(what)
             | Refused::Goal(what)
             | Refused::Limit(what)
+            | Refused::Ledger(what)
             | Refused::Budget(what)
             | Refused::NoEngine(what) => f.write_str(what),
         }

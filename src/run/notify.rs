@@ -7,7 +7,7 @@ use super::Shop;
 use crate::domain::event::Event;
 use crate::domain::front_matter::parse_front_matter;
 use crate::domain::plan::{Effect, Planned};
-use crate::domain::request::RequestKind;
+use crate::domain::request::{RequestKind, headline};
 use crate::domain::text::one_line;
 use crate::domain::time::render_rfc3339;
 use crate::process::child::{self, ChildSpec, Flow, How, Limits};
@@ -55,6 +55,7 @@ impl Shop<'_> {
             let about = front.as_ref().and_then(|front| front.text("about")).unwrap_or_default();
             let text = one_line(body, 500);
             let alike = format!("{kind} {} {about} {text}", self.department.dept);
+            let text = in_words(body).unwrap_or(text);
             self.notify(Notice { kind, id: id.to_string(), text, command, alike });
         }
     }
@@ -145,6 +146,13 @@ impl Shop<'_> {
             (how, _) => Err(Failed::Hangs(format!("it was ended: {how:?}"))),
         }
     }
+}
+
+/// What an approval asks for, and why, without the action as it is written; nothing of what asks for none.
+fn in_words(body: &str) -> Option<String> {
+    let (reasoning, exact) = body.rsplit_once("\n\n```json\n")?;
+    let action = serde_json::from_str(exact.rsplit_once("\n```")?.0).ok()?;
+    Some(one_line(&format!("{}: {}", headline(&action), reasoning.trim()), 500))
 }
 
 /// Why a notification didn't get through.

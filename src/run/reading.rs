@@ -16,7 +16,7 @@ use crate::domain::role::Role;
 use crate::domain::verdict::{Circumstances, Ruling, Verdict};
 use crate::store::charters::LoadedCharter;
 use crate::store::load::Loaded;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -51,11 +51,9 @@ impl Shop<'_> {
         let schedules = self.schedule_names()?;
         let board = self.board_to_judge(&raw, loaded)?;
         let inbox = self.markable(loaded, at_hand.as_ref());
-        let sent = self.department.sent_in(&threads_answered(
-            &raw,
-            at_hand.as_ref(),
-            &[&inbox, &loaded.live.outbox],
-        ))?;
+        let sent = self
+            .department
+            .sent_in(&threads_answered(&raw, at_hand.as_ref(), &[&inbox, &loaded.live.outbox]), None)?;
         let bench = Bench {
             charter: &charter.rules,
             at: Circumstances { dept: &self.department.dept, role, provenance, receivers: Some(&receivers) },
@@ -316,12 +314,17 @@ fn curated_files(loaded: &Loaded) -> [(String, String); 2] {
     ]
 }
 
-/// The threads that the messages of an answer may belong to: that of the message at hand, and of those they name.
+/// The threads that the messages of an answer may belong to: that of the message at hand, and of those they name. A
+/// message for which approval is asked counts too.
 fn threads_answered(raw: &[RawAction], at_hand: Option<&Message>, known: &[&[Message]]) -> BTreeSet<String> {
-    let sends: Vec<&RawAction> =
-        raw.iter().filter(|entry| entry.value.get("do").is_some_and(|name| name == "send_message")).collect();
+    let is = |action: &Map<String, Value>, wanted: &str| action.get("do").is_some_and(|name| name == wanted);
+    let sends = |entry: &RawAction| match is(&entry.value, "request_approval") {
+        true => entry.value.get("action").and_then(Value::as_object).cloned(),
+        false => Some(entry.value.clone()),
+    };
+    let sends: Vec<_> = raw.iter().filter_map(sends).filter(|action| is(action, "send_message")).collect();
     let names = |message: &Message| {
-        sends.iter().any(|entry| entry.value.get("ref").and_then(Value::as_str) == Some(&message.id))
+        sends.iter().any(|action| action.get("ref").and_then(Value::as_str) == Some(&message.id))
     };
     let named = known.iter().flat_map(|messages| messages.iter()).filter(|message| names(message));
     let led = at_hand.filter(|_| !sends.is_empty());

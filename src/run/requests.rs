@@ -25,6 +25,7 @@ use crate::store::charters::LoadedCharter;
 use crate::store::journal::{EntryKind, EntryName};
 use crate::store::load::Loaded;
 use crate::store::lock::{Attempt, try_lock};
+use std::collections::BTreeSet;
 
 /// What became of one request.
 #[derive(Clone, Debug)]
@@ -274,16 +275,24 @@ impl Shop<'_> {
         };
         let approved = |request: &&Request| request.status == RequestStatus::Approved && request.is_told();
         let carried: Vec<Carried> = approvals.iter().filter(approved).map(carried).collect();
-        let hops = match &case.action.act {
-            Act::SendMessage { reference, .. } => {
-                let named = reference.as_ref().and_then(|id| self.find_at_hand(id, loaded));
-                hops_after(named.as_ref(), case.at_hand)
-            }
-            _ => 0,
-        };
+        let (mut hops, mut in_thread) = (0, 0);
+        if let Act::SendMessage { reference, .. } = &case.action.act {
+            let named = reference.as_ref().and_then(|id| self.find_at_hand(id, loaded));
+            hops = hops_after(named.as_ref(), case.at_hand);
+            in_thread = match named.as_ref().or(case.at_hand) {
+                Some(led_by) => self.sent_before(&led_by.thread, &case.request.id)?,
+                None => 0,
+            };
+        }
         let (limits, ledger, now) = (&charter.rules.limits, &loaded.ledger, (self.now)());
-        let counted = Counted { limits, ledger, carried: &carried, now };
+        let counted = Counted { limits, ledger, carried: &carried, in_thread, now };
         Ok(counted.rule(&case.request.id, case.action.act.name(), hops))
+    }
+
+    /// How many messages of a thread were sent or asked for, but for what an approval asked for.
+    fn sent_before(&self, thread: &str, approval: &str) -> Result<u64> {
+        let sent = self.department.sent_in(&BTreeSet::from([thread.to_string()]), Some(approval))?;
+        Ok(sent.get(thread).copied().unwrap_or(0))
     }
 
     /// What a pipeline may cost is known before it is queued.

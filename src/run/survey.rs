@@ -162,6 +162,9 @@ impl Surveyor<'_> {
             let since = parse_rfc3339(&gate.at).filter(|at| *at < self.now);
             needs.push(Need { since, ..organisation(what, "harness gate enable".to_string()) });
         }
+        if let Err(error) = self.org.check_audit_end() {
+            needs.push(organisation(error.to_string(), "harness verify".to_string()));
+        }
         for (name, why) in found.passed_over {
             let command = format!("ls -ld {}", shell_word(&self.org.root.join(&name).display().to_string()));
             needs.push(organisation(format!("{name} was passed over: {why}"), command));

@@ -1,10 +1,13 @@
 //! `budget.jsonl`: reserving before a call and settling after it, under the organisation's lock.
+//!
+//! Whoever reads it checks that it is whole: what was cut from it, or changed in it, could be spent a second time.
 
 use super::breakage::Breakage;
 use super::fault::{Fault, Result, StoreError};
 use super::lock::lock;
 use super::org::Org;
-use super::tail::read_tail;
+use super::tail::{Tail, read_tail};
+use crate::domain::budget::chain::{Break, chain_line, check_lines, mac_of};
 use crate::domain::budget::{Book, BudgetLine, Limit, Settlement, Spend, earliest};
 use crate::domain::time::{Time, parse_rfc3339, render_rfc3339};
 
@@ -23,27 +26,52 @@ pub enum Reserved {
 impl Org {
     /// The lines since a moment, or more.
     pub fn budget_lines(&self, since: Time) -> Result<Vec<BudgetLine>> {
+        let end = self.book_end()?;
         let mut most = TAIL_FIRST;
         loop {
             let tail = read_tail(&self.own, NAME, most)?;
             let lines = self.parse(&tail.text)?;
-            let oldest = lines.iter().find_map(|line| match line {
+            // The first of an end is what the others hang on, and may itself be forged.
+            let oldest = lines.iter().skip(usize::from(!tail.whole)).find_map(|line| match line {
                 BudgetLine::Reserve(spend) => parse_rfc3339(&spend.at),
                 _ => None,
             });
-            if tail.whole || oldest.is_some_and(|oldest| oldest < since) {
+            if (tail.whole || oldest.is_some_and(|oldest| oldest < since))
+                && self.holds(&tail, end.as_deref())?
+            {
                 return Ok(lines);
             }
             most *= 4;
         }
     }
 
+    /// Whether the end of the book is what was written; not yet known where its last line may stand further back.
+    fn holds(&self, tail: &Tail, end: Option<&str>) -> Result<bool> {
+        let Some(seal) = &self.seal else { return Ok(true) };
+        let sign = |open: &str| seal.key.sign("budget", open.as_bytes());
+        let what = match check_lines(whole_lines(&tail.text), tail.whole, end, &sign) {
+            Ok(()) => return Ok(true),
+            Err(Break::End) if !tail.whole => return Ok(false),
+            Err(Break::End) => {
+                let kept = self.book_mark_path().map(|path| path.display().to_string()).unwrap_or_default();
+                format!(
+                    "it was cut, put back or written anew: the line that was written last is not in it. Put that \
+                     book back; to begin a new one, remove {kept}"
+                )
+            }
+            Err(Break::Line(line)) => {
+                let line = crate::domain::text::one_line(&line, 80);
+                format!("a line of it was changed, or does not follow the one before: `{line}`")
+            }
+        };
+        Err(StoreError::new(self.own.join(NAME), "read", Fault::Format(what)))
+    }
+
     /// A line that can't be read might be a dollar spent: it closes the budget rather than being passed over. The torn
     /// last line of a crash is the exception, because what it stood for never began.
     fn parse(&self, text: &str) -> Result<Vec<BudgetLine>> {
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let mut lines = Vec::new();
-        for line in whole.lines().filter(|line| !line.trim().is_empty()) {
+        for line in whole_lines(text).lines().filter(|line| !line.trim().is_empty()) {
             let parsed = serde_json::from_str::<BudgetLine>(line).map_err(|error| error.to_string());
             let parsed = parsed.and_then(|line| line.check().map(|()| line)).map_err(|error| {
                 let line = crate::domain::text::one_line(line, 80);
@@ -100,6 +128,17 @@ impl Org {
             let size = self.own.stat(NAME)?.map_or(0, |stat| stat.size);
             self.own.truncate(NAME, size - torn as u64)?;
         }
-        self.own.append(NAME, format!("{json}\n").as_bytes())
+        let Some(seal) = &self.seal else { return self.own.append(NAME, format!("{json}\n").as_bytes()) };
+        let before = whole_lines(&tail).lines().next_back().map_or("", mac_of);
+        let line = chain_line(&json, before, &|open| seal.key.sign("budget", open.as_bytes()));
+        self.own.append(NAME, line.as_bytes())?;
+        // Where it can't be kept, the line before stays what is known: what is cut after that goes unnoticed.
+        let _ignored = self.mark_book(mac_of(line.trim_end()));
+        Ok(())
     }
+}
+
+/// A text without the line that a crash tore off.
+fn whole_lines(text: &str) -> &str {
+    text.rfind('\n').map_or("", |end| &text[..=end])
 }

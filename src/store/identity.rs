@@ -77,7 +77,7 @@ impl Seal {
     }
 
     /// The folder beside the key; none where it isn't there yet.
-    fn folder(&self) -> Result<Option<Dir>> {
+    pub(super) fn known_folder(&self) -> Result<Option<Dir>> {
         match super::org::is_there(&self.folder) {
             true => Dir::open(&self.folder, self.disk.clone())?.as_private().find(KNOWN),
             false => Ok(None),
@@ -85,7 +85,7 @@ impl Seal {
     }
 
     pub fn known(&self, id: &str) -> Result<Option<Known>> {
-        let Some(dir) = self.folder()? else { return Ok(None) };
+        let Some(dir) = self.known_folder()? else { return Ok(None) };
         let name = format!("{id}.json");
         let Some(text) = dir.read(&name, FILE_MAX)? else { return Ok(None) };
         serde_json::from_str(&text.text).map(Some).map_err(|error| StoreError::format(dir.join(&name), error))
@@ -93,7 +93,7 @@ impl Seal {
 
     /// The organisation that is known to be at a place.
     fn known_at(&self, root: &str) -> Result<Option<Known>> {
-        let Some(dir) = self.folder()? else { return Ok(None) };
+        let Some(dir) = self.known_folder()? else { return Ok(None) };
         for entry in dir.list()? {
             let Some(id) = entry.name.strip_suffix(".json") else { continue };
             if let Ok(Some(known)) = self.known(id)
@@ -103,6 +103,21 @@ impl Seal {
             }
         }
         Ok(None)
+    }
+
+    /// A new organisation begins at a place where another was: what is known of that one stays, but not as being there.
+    /// Whether there was another.
+    pub fn give_up(&self, root: &str) -> Result<bool> {
+        let Some(known) = self.known_at(root)? else { return Ok(false) };
+        self.remember(&Known { root: format!("{root} (given up)"), ..known })?;
+        Ok(true)
+    }
+
+    /// Leaves nothing of an organisation that was made to be thrown away.
+    pub fn forget(&self, root: &Path) -> Result<()> {
+        let Some(known) = self.known_at(&root.display().to_string())? else { return Ok(()) };
+        self.remove_marks(&known.id)?;
+        self.known_folder()?.map_or(Ok(()), |dir| dir.remove_unsynced(&format!("{}.json", known.id)))
     }
 
     /// Where what is known of an organisation is kept, for whoever has to put it right.
@@ -124,6 +139,11 @@ impl Org {
         self.seal = seal;
         self.bind();
         self
+    }
+
+    /// For a root in which nothing was: whether another organisation was there before, which this one is not.
+    pub fn begin_anew(&self) -> Result<bool> {
+        self.seal.as_ref().map_or(Ok(false), |seal| seal.give_up(&self.whole_root()?))
     }
 
     pub fn is_sealed(&self) -> bool {
@@ -202,7 +222,11 @@ impl Org {
         let root = self.whole_root()?;
         let told = match &self.place {
             Place::Here | Place::Bad(_) => return Ok(None),
-            Place::Unknown => None,
+            Place::Unknown => {
+                // Somebody put a backup back and removed what was known: the marks knew more than it has.
+                self.binding.org.iter().try_for_each(|id| seal.remove_marks(id))?;
+                None
+            }
             Place::MovedFrom(from) => Some(format!("it was moved from {from} to {root}")),
             Place::CopyOf(of) => {
                 let told = format!("it is a copy of {of}, and has an id of its own from now on");
@@ -223,9 +247,10 @@ impl Org {
     }
 
     fn write_id(&self, seal: &Seal, now: Time, adopted: Option<String>) -> Result<()> {
-        let nanos = now.timestamp_nanos_opt().unwrap_or_default();
+        let (nanos, root) = (now.timestamp_nanos_opt().unwrap_or_default(), self.whole_root()?);
         let before = read_id(&self.own).ok().flatten().map(|file| file.id).unwrap_or_default();
-        let id = seal.key.sign("organisation id", format!("{nanos}\0{before}").as_bytes())[..24].to_string();
+        let id = seal.key.sign("organisation id", format!("{nanos}\0{root}\0{before}").as_bytes())[..24]
+            .to_string();
         let mac = seal.sign(&id, adopted.as_deref());
         super::charters::write_json(&self.own, ID, &IdFile { schema: 1, id, adopted, mac })
     }

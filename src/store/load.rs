@@ -10,7 +10,7 @@ use super::org::Department;
 use super::tail::{Backwards, find_forward, read_tail};
 use crate::domain::goal::{Goal, parse_goal};
 use crate::domain::id::made_at;
-use crate::domain::ledger::{self, Counted, Line, Recent, Shown};
+use crate::domain::ledger::{self, ActionLine, Counted, Line, Recent, Shown};
 use crate::domain::live_state::{LiveState, history_shown};
 use crate::domain::message::Message;
 use crate::domain::settings::Settings;
@@ -220,15 +220,6 @@ impl Department {
         find_forward(&own, "runs.jsonl", &is_before, &|text| meant(&read(text)?))
     }
 
-    /// How many lines at the ledger's end can't be read: one that is torn off by a crash is mended by the next that is
-    /// written, and any other was damaged.
-    pub fn ledger_damage(&self) -> Result<usize> {
-        let Some(own) = self.dir.find(".harness")? else { return Ok(0) };
-        let tail = read_tail(&own, "runs.jsonl", BLOCK)?.text;
-        let whole = tail.rfind('\n').map_or("", |end| &tail[..=end]);
-        Ok(whole.lines().count() - ledger::parse_lines(whole).len())
-    }
-
     /// Hands over every line of the ledger since a moment and perhaps some before it, block by block from the newest:
     /// what is kept of them is for the caller to say, and nothing of them is kept here.
     pub fn fold_ledger(&self, since: Time, take: &mut dyn FnMut(&Line)) -> Result<()> {
@@ -266,7 +257,12 @@ impl Department {
 
     /// How many messages the department has sent in each of some threads, from their starts on. Lines that name none of
     /// them are not parsed, so that an old thread costs a reading of the log and no more.
-    pub fn sent_in(&self, threads: &BTreeSet<String>) -> Result<BTreeMap<String, u64>> {
+    /// What asked for the approval that is named, if one is, is left out.
+    pub fn sent_in(
+        &self,
+        threads: &BTreeSet<String>,
+        but_for: Option<&str>,
+    ) -> Result<BTreeMap<String, u64>> {
         let mut sent = BTreeMap::new();
         // An id says when the thread began; the day is for clocks that were set.
         let began = |id: &String| made_at(id).map_or(Time::MIN_UTC, |at| at - TimeDelta::days(1));
@@ -279,7 +275,9 @@ impl Department {
             let named = |line: &&str| finders.iter().any(|finder| finder.find(line.as_bytes()).is_some());
             for line in block.lines().filter(named).flat_map(ledger::parse_lines) {
                 let Line::Step(step) = line else { continue };
-                for thread in step.actions.into_iter().filter_map(|action| action.thread) {
+                let others = |action: &ActionLine| but_for.is_none_or(|id| action.target != id);
+                let actions = step.actions.into_iter().filter(others);
+                for thread in actions.filter_map(|action| action.thread) {
                     if step.outcome == "ok" && threads.contains(&thread) {
                         *sent.entry(thread).or_insert(0) += 1;
                     }

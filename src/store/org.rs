@@ -9,6 +9,7 @@ use crate::domain::gate::{Gate, newer_gate, parse_gate, tripped};
 use crate::domain::id::Dept;
 use crate::domain::request::Binding;
 use crate::domain::settings::{Settings, parse_settings};
+use crate::domain::text::one_line;
 use crate::domain::time::Time;
 use std::path::Path;
 use std::sync::Arc;
@@ -111,9 +112,17 @@ impl Org {
             let path = self.own.path().display();
             return tripped(format!("everyone may write into {path}; look at what is there, then chmod 700"));
         }
-        match self.own.read(GATE, SETTINGS_MAX) {
+        // Without its id nobody can say how the gate of this organisation was last set.
+        if let Place::Bad(why) = &self.place {
+            return tripped(why.clone());
+        }
+        let gate = match self.own.read(GATE, SETTINGS_MAX) {
             Ok(text) => parse_gate(text.map(|text| text.text).as_deref(), now),
-            Err(error) => tripped(format!("gate.json is unreadable: {error}")),
+            Err(error) => return tripped(format!("gate.json is unreadable: {error}")),
+        };
+        match self.gate_closed_before() {
+            Some(before) if gate.is_open() => tripped(contradiction(&before)),
+            _ => gate,
         }
     }
 
@@ -123,7 +132,8 @@ impl Org {
         chrono::DateTime::from_timestamp(stat.modified_s, stat.modified_ns)
     }
 
-    /// Sets the gate. One that a newer program wrote is not opened by this one; closing it is always right.
+    /// Sets the gate, and keeps beside the key how. One that a newer program wrote is not opened by this one; closing it
+    /// is always right, and is done before it is kept: killed in between, the gate is closed either way.
     pub fn write_gate(&self, gate: &Gate) -> Result<()> {
         if gate.is_open()
             && let Ok(Some(text)) = self.own.read(GATE, SETTINGS_MAX)
@@ -134,8 +144,24 @@ impl Org {
         }
         let json = serde_json::to_string_pretty(gate)
             .map_err(|error| StoreError::format(self.own.join(GATE), error))?;
-        self.own.replace(GATE, format!("{json}\n").as_bytes())
+        if gate.is_open() {
+            self.mark_gate(&json)?;
+            return self.own.replace(GATE, format!("{json}\n").as_bytes());
+        }
+        self.own.replace(GATE, format!("{json}\n").as_bytes())?;
+        // It is closed, and that counts; where it can't be kept, only putting an older file back goes unnoticed.
+        let _ignored = self.mark_gate(&json);
+        Ok(())
     }
+}
+
+/// What is wrong with an open gate that was closed and that no command opened.
+fn contradiction(before: &Gate) -> String {
+    let (words, at, by) = (before.words(), &before.at, &before.by);
+    let reason = one_line(&before.reason, 200);
+    format!(
+        "gate.json says enabled, but it was {words} at {at} by {by} ({reason}), and no command opened it since"
+    )
 }
 
 impl Department {

@@ -194,9 +194,12 @@ fn forged_and_tampered_files_are_refused_and_left_as_they_are() {
 #[test]
 fn a_file_that_was_moved_or_renamed_counts_for_nothing() {
     let (sandbox, id) = asked();
+    let pending = sandbox.read(&file(&id));
     done(&sandbox, &["approvals", "approve", &id]);
     let good = sandbox.read(&file(&id));
     let other = "a-20261118-004201-zzzzzz";
+    let sandbox = sandbox.bytes(&file("a-20261118-004201-yyyyyy"), pending.as_bytes());
+    assert_eq!(data(&sandbox, &["approvals", "list"])["approvals"], json!([]));
     let sandbox = sandbox.bytes(&format!("org-rd/approvals/{id}.md"), good.as_bytes());
     let renamed = good.replace(&id, other);
     let sandbox = sandbox.bytes(&file(other), renamed.as_bytes());
@@ -343,4 +346,61 @@ fn not_from_below_a_run_either() {
     sandbox.start(&["run-loop", "rd"]).finish().any_stdout().any_stderr();
     assert_eq!(sandbox.read("org-rd/status"), "3\n");
     assert!(sandbox.read(&file(&id)).contains("status: pending"));
+}
+
+/// In the morning one reads what would happen, not which rule asks.
+#[test]
+fn the_list_says_in_a_line_what_would_happen() {
+    let (sandbox, id) = asked();
+    let listed = done(&sandbox, &["approvals"]);
+    let row = listed.lines().nth(1).unwrap();
+    assert!(row.starts_with(&id) && row.ends_with("send Decision to management: Go"), "{listed}");
+    let status = done(&sandbox, &["status"]);
+    assert!(status.contains("wants to send Decision to management: Go: because the test says"), "{status}");
+    let shown = done(&sandbox, &["approvals", "show", &id]);
+    let hash = data(&sandbox, &["approvals", "list"])["approvals"][0]["action_sha256"].clone();
+    assert!(shown.contains(&format!("Its SHA-256: {}", hash.as_str().unwrap())), "{shown}");
+}
+
+/// A message that was asked for counts in its thread, and today's limit is the one that holds.
+#[test]
+fn approving_looks_at_the_messages_of_the_thread() {
+    let (from, to) = ("messages_per_thread = 40", "messages_per_thread = 1");
+    for ask in
+        [unsure(), action("request_approval", json!({"action": decision(json!({})), "confidence": 90}))]
+    {
+        let sandbox = office().message("business", "Note", "Hi", "Body");
+        act(&sandbox, "business", std::slice::from_ref(&ask));
+        let id = only(&sandbox, "approvals");
+        let limited = rule(sandbox, "business", from, to);
+        let said = done(&limited, &["approvals", "approve", &id]);
+        assert!(said.contains("approved, carried out"), "it is the only one: {said}");
+        // One more of the same thread, sent meanwhile.
+        let sandbox = office().message("business", "Note", "Hi", "Body");
+        act(&sandbox, "business", &[ask.clone(), decision(json!({"to": ["rd"]}))]);
+        let id = only(&sandbox, "approvals");
+        let sandbox = rule(sandbox, "business", from, to);
+        let said = done(&sandbox, &["approvals", "approve", &id]);
+        let expected = "today's rules refuse it: 1 before and 1 now in its thread; the most is 1";
+        assert!(said.contains(expected), "{said}");
+        assert_eq!(arrived(&sandbox), 0);
+    }
+    // What was asked for counts, whichever is approved first, and for what is asked for later.
+    let request = |to: &str| {
+        let asked = decision(json!({"to": [to]}));
+        action("request_approval", json!({"action": asked, "confidence": 90}))
+    };
+    let sandbox = office().message("business", "Note", "Hi", "Body");
+    act(&sandbox, "business", &[request("management"), request("rd")]);
+    let sandbox = rule(sandbox, "business", from, to);
+    let first = names(&sandbox, "org-business/approvals").remove(0);
+    let said = done(&sandbox, &["approvals", "approve", first.trim_end_matches(".md")]);
+    assert!(said.contains("1 before and 1 now in its thread"), "{said}");
+    let sandbox = rule(office().message("business", "Note", "Hi", "Body"), "business", from, to);
+    act(&sandbox, "business", &[decision(json!({"to": ["rd"]}))]);
+    refused_by(&sandbox, &[request("management")], "messages_per_thread", "1 before and 1 now");
+    // What waits for a human counts as sent.
+    let sandbox = rule(office().message("business", "Note", "Hi", "Body"), "business", from, to);
+    let both = [request("management"), decision(json!({"to": ["rd"]}))];
+    refused_by(&sandbox, &both, "messages_per_thread", "0 before and 2 now");
 }

@@ -71,6 +71,7 @@ mod process;
 mod projects;
 mod prompts;
 mod provenance;
+mod put_back;
 mod questions;
 mod reading;
 mod readme;

@@ -11,6 +11,9 @@ use std::path::Path;
 
 const AUDIT: &str = ".harness/audit.jsonl";
 
+/// What is said of a file, and what was done to its text.
+type Damage<'a> = (&'a str, &'a dyn Fn(&str) -> String);
+
 fn unsure() -> Value {
     decision(json!({"confidence": 10}))
 }
@@ -454,11 +457,38 @@ fn a_gate_from_the_future_is_closed() {
 }
 
 #[test]
-fn a_run_names_lines_of_its_ledger_that_can_not_be_read() {
-    let (sandbox, _) = asked();
+fn nothing_is_run_by_a_ledger_that_can_not_be_counted() {
     let ledger = "org-business/.harness/runs.jsonl";
-    let damaged = format!("garbage\n{}", sandbox.read(ledger));
-    let sandbox = sandbox.bytes(ledger, damaged.as_bytes());
-    let stderr = step(&sandbox.clone().reply(&answer(&[note()])), "business").parts().2;
-    assert!(stderr.contains("a line of runs.jsonl can't be read; see `harness verify`"), "{stderr}");
+    let later = "2026-11-18T00:52:01Z";
+    let lines = |text: &str, take: usize| -> String {
+        text.lines().take(take).map(|line| format!("{line}\n")).collect()
+    };
+    let ahead = |text: &str| text.replace("\"at\":\"2026-11-18T", "\"at\":\"2026-11-20T");
+    let damage: [Damage<'_>; 5] = [
+        ("a line of runs.jsonl can't be read", &|text| format!("garbage\n{text}")),
+        ("a line of runs.jsonl can't be read", &|text| format!("{text}garbage\n")),
+        ("runs.jsonl lacks the line of the record 20261118T0042", &|text| lines(text, 1)),
+        ("runs.jsonl lacks the line of the record 20261118T0042", &|_| String::new()),
+        ("runs.jsonl has a line from the future: r-20261118-004201-", &|text| ahead(text)),
+    ];
+    for (said, damage) in damage {
+        let (sandbox, _) = asked();
+        let whole = sandbox.read(ledger);
+        let sandbox = sandbox.bytes(ledger, damage(&whole).as_bytes()).now(later);
+        let damaged = sandbox.read(ledger);
+        let calls = sandbox.calls().len();
+        let (status, _, stderr) = step(&sandbox, "business").parts();
+        assert!(status == 3 && stderr.contains(said) && stderr.contains("hint: "), "{status} {stderr}");
+        assert_eq!((sandbox.calls().len(), sandbox.read(ledger)), (calls, damaged), "{said}");
+        let status = done(&sandbox, &["status"]).replace("\n       ", " ");
+        assert!(status.contains(said), "{status}");
+        // Moved away, it is written anew from the records.
+        std::fs::remove_file(sandbox.root().join(ledger)).unwrap();
+        act(&sandbox, "business", &[note()]);
+        assert!(sandbox.read(ledger).starts_with(&whole), "{said}");
+    }
+    // What a crash tore off is mended by the next line.
+    let (sandbox, _) = asked();
+    let torn = format!("{}{{\"line\":\"run\"", sandbox.read(ledger));
+    act(&sandbox.bytes(ledger, torn.as_bytes()), "business", &[note()]);
 }

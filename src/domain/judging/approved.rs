@@ -22,6 +22,8 @@ pub struct Counted<'a> {
     pub limits: &'a Limits,
     pub ledger: &'a [Line],
     pub carried: &'a [Carried],
+    /// Messages of its thread before it.
+    pub in_thread: u64,
     pub now: Time,
 }
 
@@ -42,6 +44,12 @@ impl Counted<'_> {
                 let message = format!("{before} before and 1 now; the most is {most}");
                 return Some(super::refuse(code, &format!("charter.toml [limits] {code}"), message));
             }
+        }
+        if name == "send_message" && self.in_thread + 1 > limits.messages_per_thread {
+            let (before, most) = (self.in_thread, limits.messages_per_thread);
+            let message = format!("{before} before and 1 now in its thread; the most is {most}");
+            let rule = "charter.toml [limits] messages_per_thread";
+            return Some(super::refuse("messages_per_thread", rule, message));
         }
         (hops > limits.thread_hops).then(|| {
             let (round, most) = (hops - 1, limits.thread_hops);
@@ -96,7 +104,7 @@ mod tests {
         };
         let check = |ledger: &[Line], carried: &[Carried], name: &str, expected: Option<&str>| {
             let now = at("2026-11-18T10:00:00Z");
-            let counted = Counted { limits: &limits, ledger, carried, now };
+            let counted = Counted { limits: &limits, ledger, carried, in_thread: 0, now };
             let ruling = counted.rule("a-1", name, 0);
             assert_eq!(ruling.map(|ruling| ruling.code), expected);
         };
@@ -106,6 +114,10 @@ mod tests {
         check(&[own.clone(), asked("m-2", "send_message")], &[], "remember", None);
         let two = [own.clone(), asked("x", "remember"), asked("y", "remember")];
         check(&two, &[], "remember", Some("actions_per_hour"));
+        let daily = Limits { actions_per_day: 2, ..Limits::default() };
+        let now = at("2026-11-18T10:00:00Z");
+        let counted = Counted { limits: &daily, ledger: &two, carried: &[], in_thread: 0, now };
+        assert_eq!(counted.rule("a-1", "remember", 0).unwrap().code, "actions_per_day");
         check(
             std::slice::from_ref(&own),
             &[carried("2026-11-17T09:00:00Z")],
@@ -119,8 +131,12 @@ mod tests {
     #[test]
     fn a_thread_goes_round_so_often() {
         let limits = Limits::default();
-        let counted = Counted { limits: &limits, ledger: &[], carried: &[], now: at("2026-11-18T10:00:00Z") };
+        let now = at("2026-11-18T10:00:00Z");
+        let mut counted = Counted { limits: &limits, ledger: &[], carried: &[], in_thread: 39, now };
         assert!(counted.rule("a-1", "send_message", limits.thread_hops).is_none());
         assert_eq!(counted.rule("a-1", "send_message", limits.thread_hops + 1).unwrap().code, "thread_hops");
+        counted.in_thread = 40;
+        assert_eq!(counted.rule("a-1", "send_message", 0).unwrap().code, "messages_per_thread");
+        assert!(counted.rule("a-1", "remember", 0).is_none());
     }
 }

@@ -9,7 +9,12 @@ use crate::domain::plan::Effect;
 impl Planning<'_> {
     /// The thread that a message belongs to; one that answers nothing begins its own.
     pub(super) fn thread_of(&self, index: usize, action: &Action) -> Option<String> {
-        let Act::SendMessage { reference, .. } = &action.act else { return None };
+        let reference = match &action.act {
+            Act::SendMessage { reference, .. } => reference,
+            // What is asked for counts as what waits for a human does.
+            Act::RequestApproval { action, .. } => return self.thread_of(index, action),
+            _ => return None,
+        };
         let led_by = self.led_by(reference.as_deref());
         Some(led_by.map_or_else(|| self.id(IdKind::Message, index), |message| message.thread.clone()))
     }

@@ -2,7 +2,7 @@
 
 use super::{DeptView, FAILING, LiveRun, Need, Surveyor, shell_word};
 use crate::domain::id::Dept;
-use crate::domain::request::{Request, RequestKind, RequestStatus};
+use crate::domain::request::{Request, RequestKind, RequestStatus, headline};
 use crate::domain::stats::is_bad;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::one_line;
@@ -181,7 +181,7 @@ impl Look<'_> {
             RequestKind::Question => ("asks", format!("harness questions answer {id} TEXT")),
             RequestKind::Escalation => ("escalates", format!("harness escalations resolve {id} --why TEXT")),
         };
-        let action = request.text("action").map(|action| format!(" {action}:")).unwrap_or_default();
+        let action = request.action().map(|action| format!(" {}:", headline(&action))).unwrap_or_default();
         let reasoning = one_line(request.reasoning(), 200);
         let (created, id) = (request.created, id.clone());
         let need = self.need(format!("{what}{action} {reasoning}"), command);
@@ -244,6 +244,9 @@ impl Look<'_> {
             Err(error) => {
                 self.need(error.to_string(), "harness verify".to_string());
             }
+        }
+        if let Ok(Some(why)) = self.department.ledger_fault(self.surveyor.now) {
+            self.need(format!("{why}, and nothing is run by such a ledger"), "harness verify".to_string());
         }
         let bad = self.view.last.iter().filter(|run| is_bad(&run.outcome)).count();
         if let (true, Some(run)) = (bad >= FAILING, self.view.last.first().cloned()) {
