@@ -344,9 +344,14 @@ fn a_failed_validation_comes_back_as_a_message() {
 #[test]
 fn a_verdict_on_made_up_or_no_evidence_is_refused() {
     let (sandbox, id) = sent();
+    // A message that is there, and that the validator was not shown.
+    let sandbox = sandbox.message("marketing", "Note", "Elsewhere", "Not for business.");
+    let elsewhere = sandbox.only("org-marketing/inbox");
+    let elsewhere = key(&elsewhere, "id").unwrap();
     let validate_with = |evidence: &str| acts(&[&with(&VALIDATE.replace("SENT", &id), "evidence", evidence)]);
     let cases = [
         ("unknown_evidence", validate_with("\"m-20261118-004201-zzzzzz says so\"")),
+        ("unknown_evidence", validate_with(&format!("\"{id} says so, and {elsewhere} too\""))),
         ("no_evidence", validate_with("\"it looks good to me\"")),
         (
             "unknown_item",

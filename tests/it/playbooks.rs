@@ -1,7 +1,7 @@
 //! What the rules of a playbook say and the tool refuses: another engine is asked, else the human, and nothing behind
 //! it waits.
 
-use crate::office::{answer, data, done, ledger, names};
+use crate::office::{answer, data, done, ledger, names, only};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -75,6 +75,18 @@ fn what_a_rule_may_not_do_is_the_humans_and_the_rest_goes_on() {
             && listed.contains(&format!("about {}", open[0]["id"].as_str().unwrap())),
         "{listed}"
     );
+}
+
+/// An engine that is only listed puts nothing right: it is as if there were none.
+#[test]
+fn where_the_next_engine_is_not_installed_the_human_hears_of_it_too() {
+    let sandbox = stuck("engine = [\"rules\", \"claude\"]").without_engine("claude");
+    sandbox.start(&["run-loop", "business"]).finish().status(0).any_stdout().any_stderr();
+    let open = open(&sandbox);
+    assert_eq!((open.len(), &open[0]["subject"]), (1, &json!("Wrong one")), "{open:?}");
+    let told = sandbox.read(&format!("org-business/escalations/{}.md", only(&sandbox, "escalations")));
+    assert!(told.contains("kind_not_sent") && told.contains("no other engine can be asked"), "{told}");
+    assert!(told.contains(open[0]["id"].as_str().unwrap()), "{told}");
 }
 
 /// The next engine of the list gets the refusal, as it would its own.

@@ -407,3 +407,24 @@ fn what_one_answer_promises_counts_together() {
     act(&sandbox, "business", &[project("Shop", 60.0), project("Mill", 40.0)]);
     assert_eq!(names(&sandbox, ".harness/projects").len(), 2);
 }
+
+/// And so may what one answer gives them.
+#[test]
+fn what_one_answer_gives_counts_together() {
+    let sandbox = generous();
+    let directive = crate::directives::add(&sandbox, &["--budget-usd", "10"]);
+    let shop = add(&sandbox, &["--directive", &directive]);
+    let mill = done(&sandbox, &["project", "add", "--title", "Mill", "--directive", &directive]);
+    let (shop, mill) = (shop.as_str(), mill.trim());
+    let give = |project: &str, usd: f64| {
+        decision(json!({"kind": "BudgetAllocation", "amount_usd": usd, "project": project}))
+    };
+    no(&sandbox, &[give(shop, 6.0), give(shop, 4.5)], "over_directive", "would have 10.5 USD together");
+    no(&sandbox, &[give(shop, 6.0), give(mill, 4.5)], "over_directive", "would have 10.5 USD together");
+    assert_eq!(show(&sandbox, shop)["budget_usd"], json!(null));
+    act(&sandbox, "business", &[give(shop, 6.0), give(mill, 4.0)]);
+    assert_eq!(
+        (&show(&sandbox, shop)["budget_usd"], &show(&sandbox, mill)["budget_usd"]),
+        (&json!(6.0), &json!(4.0))
+    );
+}

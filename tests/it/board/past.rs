@@ -70,6 +70,21 @@ fn a_way_round_through_the_archive_is_seen() {
     assert_eq!(refused(&office, "rd", &[turn])[0].0, "cycle");
 }
 
+/// No deed makes a way round in the archive, but somebody's edit may: it does not come back to the board.
+#[test]
+fn what_waits_for_itself_in_the_archive_is_not_reopened() {
+    let sandbox = desk();
+    let first = finished(&sandbox, "Alpha", &[]);
+    let second = finished(&sandbox, "Beta", &["--depends-on", &first]);
+    let third = finished(&sandbox, "Gamma", &["--depends-on", &second]);
+    let turned = format!("priority: medium\ndepends_on: [{third}]\n");
+    let path = format!("org-rd/archive/tasks/2026-11/{first}.md");
+    let sandbox = sandbox.edit(&path, "priority: medium\n", &turned);
+    let way = no(&sandbox, &["task", "move", &first, "inbox"], "cycle");
+    assert!(way.contains(&format!("{first} -> {third} -> {second} -> {first}")), "{way}");
+    assert!(names(&sandbox, "org-rd/tasks").is_empty());
+}
+
 #[test]
 fn a_task_belongs_to_a_project_that_is_there() {
     let sandbox =
