@@ -2,12 +2,13 @@
 
 use super::app::{App, Result};
 use crate::domain::config::DirectorConfig;
+use crate::domain::gate::Gate;
 use crate::domain::text::one_line;
 use crate::domain::time::{Time, render_rfc3339};
 use crate::domain::wake::Entry;
 use crate::domain::wake::check::due_at;
-use crate::store::charters::Standing;
-use crate::store::org::{Department, Org};
+use crate::store::charters::{Accepted, Standing};
+use crate::store::org::Department;
 use crate::ui::Answer;
 use crate::ui::table::render_table;
 use serde_json::{Value, json};
@@ -28,6 +29,7 @@ pub struct SchedulersArgs {}
 pub fn run(_args: &SchedulersArgs, app: &App<'_>) -> Result<Answer> {
     let org = app.org()?;
     let (wake, now) = (org.wake(), app.ctx.now());
+    let (gate, accepted) = (org.gate(now), org.accepted()?);
     let (mut rows, mut data) = (Vec::new(), Vec::new());
     for dept in org.departments()?.departments {
         let Some(department) = org.department(&dept)? else { continue };
@@ -46,7 +48,7 @@ pub fn run(_args: &SchedulersArgs, app: &App<'_>) -> Result<Answer> {
                 continue;
             }
         };
-        let closed = what_closes(&org, &department, &config, app.ctx.now())?;
+        let closed = what_closes(&gate, &accepted, &department, &config)?;
         let due = due_at(None, entry.settled.as_ref(), &config, now);
         let remaining = closed.is_none().then(|| (due - now).num_seconds().max(0));
         rows.push(vec![
@@ -66,15 +68,14 @@ pub fn run(_args: &SchedulersArgs, app: &App<'_>) -> Result<Answer> {
 
 /// Why nothing would run however long one waits.
 fn what_closes(
-    org: &Org,
+    gate: &Gate,
+    accepted: &Accepted,
     department: &Department,
     config: &DirectorConfig,
-    now: Time,
 ) -> Result<Option<String>> {
     if !config.auto_loop {
         return Ok(Some("autoLoop is off".to_string()));
     }
-    let gate = org.gate(now);
     if !gate.is_open() {
         return Ok(Some(format!("the gate is {}: {}", gate.words(), gate.reason)));
     }
@@ -84,7 +85,7 @@ fn what_closes(
     if let Some(blocked) = department.blocked()? {
         return Ok(Some(format!("blocked: {}", blocked.reason)));
     }
-    let accepted = matches!(org.standing(department)?, Standing::Accepted);
+    let accepted = matches!(accepted.standing(department)?, Standing::Accepted);
     Ok((!accepted).then(|| "it is not accepted as it is".to_string()))
 }
 

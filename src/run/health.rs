@@ -9,6 +9,7 @@ use super::stalled::{Movement, Stalled, find_stalled};
 use super::stop::is_running;
 use super::verify::{Check, Verdict};
 use crate::domain::config::DirectorConfig;
+use crate::domain::gate::Gate;
 use crate::domain::health::{
     Pulse, Standing, State, ghost_rate, judge_clock, judge_department, judge_pulse, judge_room, overall,
     stale_after_s,
@@ -20,7 +21,7 @@ use crate::domain::settings::Settings;
 use crate::domain::time::{Time, parse_rfc3339};
 use crate::domain::wake::looks::Looks;
 use crate::domain::wake::{Entry, Part};
-use crate::store::charters;
+use crate::store::charters::{self, Accepted};
 use crate::store::fault::Result;
 use crate::store::org::{Department, Org};
 use crate::store::service::Installed;
@@ -72,6 +73,14 @@ pub(super) struct Ward {
     runs: bool,
 }
 
+/// What is told of all departments in one place.
+struct Seen<'a> {
+    pulse: &'a Pulse,
+    looks: &'a Looks,
+    accepted: Result<Accepted>,
+    gate: Gate,
+}
+
 impl Ward {
     fn interval_s(&self) -> u64 {
         self.config.as_ref().map_or(60, |config| config.auto_interval_seconds)
@@ -95,6 +104,35 @@ pub(super) fn made(name: &str, made: Result<Check>) -> Check {
     made.unwrap_or_else(|error| check(name, Verdict::NotRun, error.to_string()))
 }
 
+/// Why a department would not run, whatever came.
+fn what_blocks(department: &Department, seen: &Seen<'_>) -> Option<String> {
+    if !seen.gate.is_open() {
+        return Some(format!("the gate is {}", seen.gate.words()));
+    }
+    match department.blocked() {
+        Ok(Some(blocked)) => return Some(blocked.reason),
+        Err(error) => return Some(error.to_string()),
+        Ok(None) => {}
+    }
+    match department.paused() {
+        Ok(Some(paused)) => return Some(format!("paused by {}: {}", paused.by, paused.reason)),
+        Err(error) => return Some(error.to_string()),
+        Ok(None) => {}
+    }
+    if let Err(error) = department.charter() {
+        return Some(error.to_string());
+    }
+    if let Err(error) = department.goal() {
+        return Some(error.to_string());
+    }
+    match seen.accepted.as_ref().map(|accepted| accepted.standing(department)) {
+        Ok(Ok(charters::Standing::Accepted)) => None,
+        Ok(Ok(_)) => Some("its charter, playbook or prompts are not accepted".to_string()),
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 impl Clinic<'_> {
     pub fn examine(&self) -> Result<Health> {
         let (mut wards, wake) = (Vec::new(), self.org.wake());
@@ -107,7 +145,13 @@ impl Clinic<'_> {
         }
         let pulse = self.pulse();
         let looks = self.org.looks().unwrap_or_else(|_| Looks::none());
-        let words: Vec<Word> = wards.iter().map(|ward| self.word(ward, &pulse, &looks)).collect();
+        let seen = Seen {
+            pulse: &pulse,
+            looks: &looks,
+            accepted: self.org.accepted(),
+            gate: self.org.gate(self.now),
+        };
+        let words: Vec<Word> = wards.iter().map(|ward| self.word(ward, &seen)).collect();
         let states: Vec<State> = words.iter().map(|word| word.state).collect();
         let settings = self.org.settings().map_err(|error| error.to_string());
         let installed = self.org.installed();
@@ -144,9 +188,9 @@ impl Clinic<'_> {
     }
 
     /// A department's word. What a tick of another department saw says nothing of this one.
-    fn word(&self, ward: &Ward, pulse: &Pulse, looks: &Looks) -> Word {
-        let own = looks.last(ward.department.dept.as_str());
-        let looked = match (pulse, own.and_then(|at| chrono::DateTime::from_timestamp(at, 0))) {
+    fn word(&self, ward: &Ward, seen: &Seen<'_>) -> Word {
+        let own = seen.looks.last(ward.department.dept.as_str());
+        let looked = match (seen.pulse, own.and_then(|at| chrono::DateTime::from_timestamp(at, 0))) {
             (Pulse::At(_), None) => Pulse::Never,
             (Pulse::At(_), Some(at)) => Pulse::At(at),
             (other, _) => other.clone(),
@@ -158,40 +202,11 @@ impl Clinic<'_> {
             },
             interval_s: ward.interval_s(),
             looked,
-            blocked: self.what_blocks(&ward.department),
+            blocked: what_blocks(&ward.department, seen),
             runs: ward.runs,
         };
         let (state, why) = judge_department(&standing, self.now);
         Word { dept: ward.department.dept.clone(), state, why }
-    }
-
-    /// Why a department would not run, whatever came.
-    fn what_blocks(&self, department: &Department) -> Option<String> {
-        let gate = self.org.gate(self.now);
-        if !gate.is_open() {
-            return Some(format!("the gate is {}", gate.words()));
-        }
-        match department.blocked() {
-            Ok(Some(blocked)) => return Some(blocked.reason),
-            Err(error) => return Some(error.to_string()),
-            Ok(None) => {}
-        }
-        match department.paused() {
-            Ok(Some(paused)) => return Some(format!("paused by {}: {}", paused.by, paused.reason)),
-            Err(error) => return Some(error.to_string()),
-            Ok(None) => {}
-        }
-        if let Err(error) = department.charter() {
-            return Some(error.to_string());
-        }
-        if let Err(error) = department.goal() {
-            return Some(error.to_string());
-        }
-        match self.org.standing(department) {
-            Ok(charters::Standing::Accepted) => None,
-            Ok(_) => Some("its charter, playbook or prompts are not accepted".to_string()),
-            Err(error) => Some(error.to_string()),
-        }
     }
 
     fn gate(&self) -> Check {

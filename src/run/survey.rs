@@ -14,6 +14,7 @@ use crate::domain::stats::is_bad;
 use crate::domain::time::{Time, parse_rfc3339, render_elapsed};
 use crate::domain::wake::Wake;
 use crate::run::service::prove::Client;
+use crate::store::charters::Accepted;
 use crate::store::fault::{Result, StoreError};
 use crate::store::key::Key;
 use crate::store::org::Org;
@@ -146,6 +147,12 @@ pub struct Surveyor<'a> {
     pub path: &'a str,
 }
 
+/// What is in one file for all departments: read once.
+struct Known {
+    wake: Wake,
+    accepted: Result<Accepted>,
+}
+
 impl Surveyor<'_> {
     /// Looks at some departments, or all.
     pub fn survey(&self, only: Option<&Dept>) -> Result<Survey> {
@@ -185,9 +192,9 @@ impl Surveyor<'_> {
     /// Several side by side: most of the time goes into opening files.
     fn look_at_all(&self, depts: &[Dept]) -> Vec<(DeptView, Vec<Need>)> {
         let size = depts.len().div_ceil(THREADS).max(PER_THREAD);
-        let wake = self.org.wake();
+        let known = Known { wake: self.org.wake(), accepted: self.org.accepted() };
         let look =
-            |part: &[Dept]| -> Vec<_> { part.iter().filter_map(|dept| self.look(dept, &wake)).collect() };
+            |part: &[Dept]| -> Vec<_> { part.iter().filter_map(|dept| self.look(dept, &known)).collect() };
         if depts.len() <= size {
             return look(depts);
         }
@@ -198,9 +205,9 @@ impl Surveyor<'_> {
         })
     }
 
-    fn look(&self, dept: &Dept, wake: &Wake) -> Option<(DeptView, Vec<Need>)> {
+    fn look(&self, dept: &Dept, known: &Known) -> Option<(DeptView, Vec<Need>)> {
         match self.org.department(dept) {
-            Ok(Some(department)) => Some(department::look(self, &department, wake)),
+            Ok(Some(department)) => Some(department::look(self, &department, known)),
             Ok(None) => None,
             Err(error) => {
                 let command = format!("ls -ld {}", shell_word(&error.path.display().to_string()));

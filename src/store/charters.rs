@@ -57,8 +57,9 @@ pub struct Acceptance {
     pub files: BTreeMap<String, String>,
 }
 
+/// What a human accepted of every department: read once by whoever looks at many.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-struct Accepted {
+pub struct Accepted {
     schema: u64,
     #[serde(default)]
     departments: BTreeMap<String, Acceptance>,
@@ -117,23 +118,16 @@ impl Department {
     }
 }
 
-impl Org {
-    fn accepted(&self) -> Result<Accepted> {
-        let Some(text) = self.own.read(ACCEPTED, 16 * 1024 * 1024)? else {
-            return Ok(Accepted { schema: 1, departments: BTreeMap::new() });
-        };
-        let wrong = |what: &dyn std::fmt::Display| StoreError::format(self.own.join(ACCEPTED), what);
-        let value: serde_json::Value = serde_json::from_str(&text.text).map_err(|error| wrong(&error))?;
-        if let Some(schema) = value["schema"].as_u64().filter(|schema| *schema != 1) {
-            return Err(wrong(&format!("its schema is {schema}, and this program knows 1")));
-        }
-        serde_json::from_value(value).map_err(|error| wrong(&error))
-    }
+/// No more than that of a file whose shape isn't known.
+#[derive(Deserialize)]
+struct Schema {
+    schema: u64,
+}
 
+impl Accepted {
     /// Whether what a department says now is what was accepted.
     pub fn standing(&self, department: &Department) -> Result<Standing> {
-        let accepted = self.accepted()?;
-        let Some(acceptance) = accepted.departments.get(department.dept.as_str()) else {
+        let Some(acceptance) = self.departments.get(department.dept.as_str()) else {
             return Ok(Standing::Never);
         };
         let now = department.pinned()?;
@@ -147,6 +141,30 @@ impl Org {
             .cloned()
             .collect();
         Ok(if changed.is_empty() { Standing::Accepted } else { Standing::Changed(changed) })
+    }
+}
+
+impl Org {
+    pub fn accepted(&self) -> Result<Accepted> {
+        let Some(text) = self.own.read(ACCEPTED, 16 * 1024 * 1024)? else {
+            return Ok(Accepted { schema: 1, departments: BTreeMap::new() });
+        };
+        let wrong = |what: &dyn std::fmt::Display| StoreError::format(self.own.join(ACCEPTED), what);
+        let schema = |schema: u64| wrong(&format!("its schema is {schema}, and this program knows 1"));
+        match serde_json::from_str::<Accepted>(&text.text) {
+            Ok(accepted) if accepted.schema == 1 => Ok(accepted),
+            Ok(accepted) => Err(schema(accepted.schema)),
+            // A newer one may have another shape.
+            Err(error) => Err(match serde_json::from_str::<Schema>(&text.text) {
+                Ok(known) if known.schema != 1 => schema(known.schema),
+                _ => wrong(&error),
+            }),
+        }
+    }
+
+    /// Whether what a department says now is what was accepted.
+    pub fn standing(&self, department: &Department) -> Result<Standing> {
+        self.accepted()?.standing(department)
     }
 
     /// A digest of what was accepted of each department.

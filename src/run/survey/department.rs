@@ -1,6 +1,6 @@
 //! One department: its mail, what waits in it, how its last runs ended, and what runs now.
 
-use super::{DeptView, FAILING, LiveRun, Need, Surveyor, shell_word};
+use super::{DeptView, FAILING, Known, LiveRun, Need, Surveyor, shell_word};
 use crate::domain::id::Dept;
 use crate::domain::request::{Request, RequestKind, RequestStatus, headline};
 use crate::domain::stats::is_bad;
@@ -48,18 +48,18 @@ struct Look<'a> {
     needs: Vec<Need>,
 }
 
-pub fn look(surveyor: &Surveyor<'_>, department: &Department, wake: &Wake) -> (DeptView, Vec<Need>) {
+pub fn look(surveyor: &Surveyor<'_>, department: &Department, known: &Known) -> (DeptView, Vec<Need>) {
     let view = unseen(&department.dept);
     let mut look = Look { surveyor, department, view, needs: Vec::new() };
     look.mail();
-    look.standing();
+    look.standing(known);
     look.holds();
     look.plans();
     look.requests();
     look.quarantine();
     look.board();
     look.runs();
-    look.config(wake);
+    look.config(&known.wake);
     look.commits();
     (look.view, look.needs)
 }
@@ -96,10 +96,14 @@ impl Look<'_> {
         }
     }
 
-    fn standing(&mut self) {
+    fn standing(&mut self, known: &Known) {
         let dept = self.department.dept.clone();
         let accept = format!("harness charter accept {dept}");
-        match (self.department.charter(), self.surveyor.org.standing(self.department)) {
+        let standing = match &known.accepted {
+            Ok(accepted) => accepted.standing(self.department).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match (self.department.charter(), standing) {
             (Err(error), _) => {
                 self.need(format!("{error}; everything is refused"), format!("harness charter check {dept}"));
             }
@@ -108,7 +112,7 @@ impl Look<'_> {
                 self.need("its charter, playbook or prompts are not accepted".to_string(), accept);
             }
             (Ok(_), Err(error)) => {
-                self.need(error.to_string(), accept);
+                self.need(error, accept);
             }
         }
         for path in self.department.open_to_all().unwrap_or_default() {
