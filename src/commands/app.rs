@@ -24,7 +24,7 @@ pub type Result<T> = std::result::Result<T, CommandError>;
 impl App<'_> {
     /// The organisation; a new user is told how to make one.
     pub fn org(&self) -> Result<Org> {
-        let found = Org::find(&self.root, &self.ctx.disk())?.map(|org| org.sealed(self.seal()));
+        let found = Org::find(&self.root, &self.ctx.disk())?.map(|org| self.sealed(org));
         found.ok_or_else(|| {
             let root = self.root.display();
             CommandError::failed(format!("there is no organisation in {root}"))
@@ -88,6 +88,10 @@ impl App<'_> {
         Ok(self.seal().map_or(Ok(()), |seal| seal.forget(root))?)
     }
 
+    fn sealed(&self, org: Org) -> Org {
+        if self.ctx.is_virtual() { org } else { org.sealed(self.seal()) }
+    }
+
     /// Writes down what a human command is about to change, signed wherever a key can be had. A line without a signature
     /// behind one that has it would break the chain for ever: then the command does nothing.
     pub fn audit(&self, org: &Org, command: &str, what: &str) -> Result<()> {
@@ -95,7 +99,7 @@ impl App<'_> {
             return Ok(org.write_audit(&Deed { at: self.ctx.now(), by: "user", command, what })?);
         }
         let org = match self.key() {
-            Ok(_) => org.clone().sealed(self.seal()),
+            Ok(_) => self.sealed(org.clone()),
             Err(error) if org.is_audit_signed()? => return Err(error),
             Err(_) => org.clone(),
         };

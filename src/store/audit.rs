@@ -86,7 +86,7 @@ impl Org {
 
     /// A line without a signature behind one that has it would break the chain for ever: it is not written.
     fn append_deed(&self, deed: &Deed<'_>) -> Result<()> {
-        if self.seal.is_none() && self.is_audit_signed()? {
+        if self.keyless && self.is_audit_signed()? {
             let what =
                 "its lines are signed, and without your key there is no next one: see `harness verify`";
             return Err(StoreError::new(self.own.join(LOG), "write", Fault::Format(what.to_string())));

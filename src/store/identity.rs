@@ -136,6 +136,7 @@ impl Seal {
 impl Org {
     /// The organisation with the user's key at hand, its id checked by it.
     pub fn sealed(mut self, seal: Option<Seal>) -> Org {
+        self.keyless = seal.is_none();
         self.seal = seal;
         self.bind();
         self

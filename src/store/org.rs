@@ -26,6 +26,8 @@ pub struct Org {
     pub own: Dir,
     /// The user's key, where it is at hand.
     pub(super) seal: Option<Seal>,
+    /// The key was looked for and can't be had; a copy that is only tried is never given one.
+    pub(super) keyless: bool,
     /// What requests here are bound to.
     pub binding: Arc<Binding>,
     pub place: Place,
@@ -58,7 +60,7 @@ impl Org {
     /// An organisation in an open folder. Whether its id is right is for [`Org::sealed`] to say.
     pub fn of(root: Dir, own: Dir) -> Org {
         let (seal, binding, place) = (None, Arc::default(), Place::Unknown);
-        let mut org = Org { root, own, seal, binding, place };
+        let mut org = Org { root, own, seal, keyless: false, binding, place };
         org.bind();
         org
     }

@@ -391,7 +391,7 @@ fn what_waits_or_is_scheduled_moves() {
 fn a_stalled_directive_names_who_had_it_last() {
     let id = "d-20261118-000000-dddddd";
     let directive = format!(
-        "---\nschema: 1\nid: {id}\ntitle: A digest\nstatus: open\ncreated: 2026-11-18T00:00:00Z\n---\nDo it.\n"
+        "---\nschema: 1\nid: {id}\ntitle: A digest\nmessage: m-20261118-000000-dddddd\nstatus: open\ncreated: 2026-11-18T00:00:00Z\n---\nDo it.\n"
     );
     let sandbox =
         Sandbox::new().apart().organisation().file(&format!(".harness/directives/{id}.md"), &directive);

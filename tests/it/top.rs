@@ -176,8 +176,8 @@ fn at_a_terminal_what_changed_something_says_how_to_undo_it() {
     tmux.until("To undo: harness message mark m-2026");
     tmux.keys(&["clear; harness directive add --title Hi --body There; echo over", "Enter"]);
     tmux.until("To undo: harness directive cancel d-2026");
-    tmux.keys(&["clear; harness -q send --to rd --kind Note --subject Ho --body There; echo over", "Enter"]);
-    let screen = tmux.until("\nover");
+    tmux.keys(&["clear; harness -q send --to rd --kind Note --subject Ho --body There; echo ended", "Enter"]);
+    let screen = tmux.until("\nended");
     assert!(screen.contains("m-2026") && !screen.contains("To undo"), "{screen}");
     let (_, stdout, stderr) =
         sandbox.start(&["pause", "rd", "--why", "a holiday", "--quiet"]).finish().parts();
