@@ -18,6 +18,7 @@ use crate::store::charters::Accepted;
 use crate::store::fault::{Result, StoreError};
 use crate::store::key::Key;
 use crate::store::org::Org;
+use std::path::Path;
 
 /// Departments that one thread looks at; fewer are not worth a second.
 const PER_THREAD: usize = 16;
@@ -174,7 +175,9 @@ impl Surveyor<'_> {
         }
         for (name, why) in found.passed_over {
             let command = format!("ls -ld {}", shell_word(&self.org.root.join(&name).display().to_string()));
-            needs.push(organisation(format!("{name} was passed over: {why}"), command));
+            let since = self.written_at(Path::new(&name));
+            let what = format!("{name} was passed over: {why}");
+            needs.push(Need { since, ..organisation(what, command) });
         }
         let settings = self.org.settings();
         let (spent, by_dept) = self.budgets(settings.as_ref(), &depts, &mut needs);
@@ -187,6 +190,11 @@ impl Surveyor<'_> {
         }
         let pulse = self.org.last_pulse();
         Ok(Survey { gate, needs, departments, spent, pulse })
+    }
+
+    /// When a file was last written. A time that is still to come tells nothing.
+    fn written_at(&self, path: &Path) -> Option<Time> {
+        self.org.root.written_at(path).filter(|at| *at <= self.now)
     }
 
     /// Several side by side: most of the time goes into opening files.
@@ -211,7 +219,8 @@ impl Surveyor<'_> {
             Ok(None) => None,
             Err(error) => {
                 let command = format!("ls -ld {}", shell_word(&error.path.display().to_string()));
-                let need = Need { dept: dept.to_string(), ..organisation(error.to_string(), command) };
+                let since = self.written_at(&error.path);
+                let need = Need { dept: dept.to_string(), since, ..organisation(error.to_string(), command) };
                 Some((department::unseen(dept), vec![need]))
             }
         }
@@ -235,7 +244,7 @@ impl Surveyor<'_> {
         let (verb, all) = if programs.len() == 1 { ("is", "") } else { ("are", "all ") };
         let what =
             format!("no engine can take its mail: {} {verb} {all}missing on PATH", programs.join(", "));
-        let since = last.and_then(|run| parse_rfc3339(&run.at));
+        let since = view.oldest.or(last.and_then(|run| parse_rfc3339(&run.at)));
         Some(Need { dept: view.dept.to_string(), since, ..organisation(what, "harness doctor".to_string()) })
     }
 
@@ -251,13 +260,17 @@ impl Surveyor<'_> {
             let lines = self.org.budget_lines(earliest(&probe, self.now))?;
             Ok(Book::read(&lines))
         };
+        let unread = |error: &StoreError| {
+            let since = self.written_at(&error.path);
+            Need { since, ..organisation(error.to_string(), "harness budget".to_string()) }
+        };
         let read = settings
-            .map_err(ToString::to_string)
-            .and_then(|settings| Ok((settings, read(settings).map_err(|error| error.to_string())?)));
+            .map_err(unread)
+            .and_then(|settings| Ok((settings, read(settings).map_err(|error| unread(&error))?)));
         let (settings, book) = match read {
             Ok(read) => read,
-            Err(error) => {
-                needs.push(organisation(error, "harness budget".to_string()));
+            Err(need) => {
+                needs.push(need);
                 return Default::default();
             }
         };

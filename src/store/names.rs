@@ -10,6 +10,20 @@ use super::org::Department;
 use crate::domain::id::{IdKind, derived_id, is_id, is_made_id};
 use crate::domain::time::Time;
 use chrono::DateTime;
+use std::path::Path;
+
+impl Dir {
+    /// When something in this folder or beneath it was last written; none where that can't be told.
+    pub fn written_at(&self, path: &Path) -> Option<Time> {
+        let inside = path.strip_prefix(self.path()).unwrap_or(path);
+        let name = inside.file_name()?.to_str()?;
+        let folder = match inside.parent()?.to_str()? {
+            "" => self.clone(),
+            folder => self.find(folder).ok()??,
+        };
+        folder.stat(name).ok()?.map(|stat| modified(&stat))
+    }
+}
 
 /// When a file was last written, to the microsecond.
 pub fn modified(stat: &Stat) -> Time {

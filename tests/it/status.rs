@@ -6,6 +6,13 @@ use crate::outcome::until;
 use crate::sandbox::Sandbox;
 use crate::snapshot;
 
+/// Says when something was last written; the sandbox's own clock is no clock of the disk's.
+fn write_at(sandbox: &Sandbox, path: &str, at: &str) {
+    let at = director_harness::domain::time::parse_rfc3339(at).unwrap();
+    let file = std::fs::File::open(sandbox.root().join(path)).unwrap();
+    file.set_modified(at.into()).unwrap();
+}
+
 #[test]
 fn what_needs_the_human_comes_first() {
     let sandbox = Sandbox::new().dept("ops").dept("rd").message("rd", "Note", "Hello", "Body");
@@ -21,22 +28,32 @@ fn what_needs_the_human_comes_first() {
         .file("org-Bad Name/x", "")
         .link("org-linked", "org-rd")
         .env("COLUMNS", "300");
+    for (path, at) in [
+        ("org-Bad Name", "2026-11-18T03:32:01Z"),
+        ("org-ops/charter.md", "2026-11-15T03:42:01Z"),
+        ("org-rd/inbox/bad.md", "2026-11-18T03:02:01Z"),
+        ("org-rd/charter.toml", "2026-11-18T01:42:01Z"),
+        ("org-rd/.harness/quarantine/x.md", "2026-10-18T01:42:01Z"),
+        ("org-rd/.harness/quarantine/x.md.reason", "2026-11-18T03:41:21Z"),
+    ] {
+        write_at(&sandbox, path, at);
+    }
     sandbox.run(["status"]).stdout(
         "
         Needs you (7)
                the gate is tripped (closed): gate.json is missing
                harness gate enable
-               org-Bad Name was passed over: not a department name
+          10m  org-Bad Name was passed over: not a department name
                ls -ld '[ROOT]/org-Bad Name'
-               org-linked was passed over: a link is not followed
+        [..]  org-linked was passed over: a link is not followed
                ls -ld [ROOT]/org-linked
-               ops: can't read [ROOT]/org-ops/charter.md: its prose has 6 characters; a charter that says less than 100 refuses everything; everything is refused
+           3d  ops: can't read [ROOT]/org-ops/charter.md: its prose has 6 characters; a charter that says less than 100 refuses everything; everything is refused
                harness charter check ops
-               rd: inbox/bad.md is not a message: line 1: the front matter that opens with `---` is never closed
+          40m  rd: inbox/bad.md is not a message: line 1: the front matter that opens with `---` is never closed
                harness inbox rd
-               rd: its charter, playbook or prompts are not accepted
+           2h  rd: its charter, playbook or prompts are not accepted
                harness charter accept rd
-               rd: 1 set aside in quarantine
+          40s  rd: 1 set aside in quarantine
                ls [ROOT]/org-rd/.harness/quarantine
 
         Gate: tripped (closed)   Last pulse: never
@@ -119,6 +136,7 @@ fn it_fits_eighty_columns_whatever_a_department_is_called() {
 #[test]
 fn mail_that_no_engine_can_take_needs_the_human() {
     let sandbox = Sandbox::new().dept("rd").message("rd", "Note", "Odd", "Body").without_engine("claude");
+    let sandbox = sandbox.now("2026-11-18T01:42:01Z");
     let need =
         |sandbox: &Sandbox| sandbox.start(&["status", "--json"]).finish().json()["data"]["needs_you"].clone();
     assert_eq!(need(&sandbox), serde_json::json!([]), "a rule may take it");
@@ -137,6 +155,8 @@ fn mail_that_no_engine_can_take_needs_the_human() {
     };
     let found = need(&sandbox);
     assert_eq!(missing(&found), ["rd: no engine can take its mail: `claude` is missing on PATH"], "{found}");
+    let since = found.as_array().unwrap().iter().find(|row| row["command"] == "harness doctor").unwrap();
+    assert_eq!(since["since"], "2026-11-18T00:42:01Z", "since the message came, not since the run: {found}");
     let hints = sandbox.start(&["run-loop", "rd", "--json"]).finish().any_stderr().status(3).json()["error"]
         ["hints"]
         .clone();
@@ -196,6 +216,19 @@ fn gate_and_budget_say_since_when() {
         DEPARTMENT  STATE  MAIL  BOARD  LAST RUN  NEXT     DAY'S BUDGET
         rd          idle      0  -      never     by hand  █████░  83%
         ",
+    );
+}
+
+/// A clock that was set back makes a file one of tomorrow: then nobody knows since when.
+#[test]
+fn a_file_of_tomorrow_has_no_age() {
+    let sandbox = Sandbox::new().dept("rd").file("org-rd/inbox/bad.md", "---\n");
+    write_at(&sandbox, "org-rd/inbox/bad.md", "2030-01-01T00:00:00Z");
+    let needs = sandbox.start(&["status", "--json"]).finish().json()["data"]["needs_you"].clone();
+    assert_eq!(
+        (needs.as_array().unwrap().len(), &needs[0]["since"]),
+        (1, &serde_json::Value::Null),
+        "{needs}"
     );
 }
 

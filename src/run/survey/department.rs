@@ -1,18 +1,20 @@
 //! One department: its mail, what waits in it, how its last runs ended, and what runs now.
 
 use super::{DeptView, FAILING, Known, LiveRun, Need, Surveyor, shell_word};
-use crate::domain::id::Dept;
+use crate::domain::id::{Dept, made_at};
 use crate::domain::request::{Request, RequestKind, RequestStatus, headline};
 use crate::domain::stats::is_bad;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::one_line;
-use crate::domain::time::parse_rfc3339;
+use crate::domain::time::{Time, parse_rfc3339};
 use crate::domain::wake::Wake;
 use crate::domain::wake::check::due_at;
 use crate::run::stop::led_runs;
 use crate::store::charters::Standing;
+use crate::store::fault::StoreError;
 use crate::store::journal::{EntryKind, Journal};
 use crate::store::org::Department;
+use std::path::Path;
 
 /// How many files of an inbox are read; the rest is counted.
 const MAIL_READ: usize = 512;
@@ -72,6 +74,21 @@ impl Look<'_> {
         &mut self.needs[last]
     }
 
+    /// What is wrong with a file, since it was written.
+    fn need_of(&mut self, path: &Path, what: String, command: String) {
+        self.need(what, command).since = self.surveyor.written_at(path);
+    }
+
+    /// What can't be read.
+    fn unread(&mut self, error: &StoreError, command: String) {
+        self.need_of(&error.path, error.to_string(), command);
+    }
+
+    /// When a file of the department was last written.
+    fn written_at(&self, name: &str) -> Option<Time> {
+        self.surveyor.written_at(&self.department.dir.join(name))
+    }
+
     fn mail(&mut self) {
         let dept = self.department.dept.clone();
         match self.department.inbox_oldest(MAIL_READ) {
@@ -80,7 +97,8 @@ impl Look<'_> {
                 self.view.oldest = mail.messages.first().map(|first| first.message.created);
                 for file in mail.unreadable.iter().take(UNREADABLE_SHOWN) {
                     let what = format!("inbox/{} is not a message: {}", file.file, file.why);
-                    self.need(what, format!("harness inbox {dept}"));
+                    let path = self.department.dir.join("inbox").join(&file.file);
+                    self.need_of(&path, what, format!("harness inbox {dept}"));
                 }
                 let more = mail.unreadable.len().saturating_sub(UNREADABLE_SHOWN);
                 if more > 0 {
@@ -90,30 +108,34 @@ impl Look<'_> {
                     );
                 }
             }
-            Err(error) => {
-                self.need(error.to_string(), format!("harness inbox {dept}"));
-            }
+            Err(error) => self.unread(&error, format!("harness inbox {dept}")),
         }
     }
 
     fn standing(&mut self, known: &Known) {
         let dept = self.department.dept.clone();
         let accept = format!("harness charter accept {dept}");
+        let unread = |error: &StoreError| (error.to_string(), self.surveyor.written_at(&error.path));
         let standing = match &known.accepted {
-            Ok(accepted) => accepted.standing(self.department).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+            Ok(accepted) => accepted.standing(self.department).map_err(|error| unread(&error)),
+            Err(error) => Err(unread(error)),
         };
         match (self.department.charter(), standing) {
             (Err(error), _) => {
-                self.need(format!("{error}; everything is refused"), format!("harness charter check {dept}"));
+                let what = format!("{error}; everything is refused");
+                self.need_of(&error.path, what, format!("harness charter check {dept}"));
             }
             (Ok(_), Ok(Standing::Accepted)) => self.view.accepted = true,
-            (Ok(_), Ok(_)) => {
-                self.need("its charter, playbook or prompts are not accepted".to_string(), accept);
+            (Ok(_), Ok(standing)) => {
+                let changed = match standing {
+                    Standing::Changed(files) => files,
+                    _ => vec!["charter.toml".to_string()],
+                };
+                let since = changed.iter().filter_map(|file| self.written_at(file)).min();
+                self.need("its charter, playbook or prompts are not accepted".to_string(), accept).since =
+                    since;
             }
-            (Ok(_), Err(error)) => {
-                self.need(error, accept);
-            }
+            (Ok(_), Err((what, since))) => self.need(what, accept).since = since,
         }
         for path in self.department.open_to_all().unwrap_or_default() {
             let path = shell_word(&self.surveyor.org.root.join(&path).display().to_string());
@@ -126,10 +148,13 @@ impl Look<'_> {
         let Some(key) = &self.surveyor.key else { return };
         let open = Journal::of(self.surveyor.org, self.department, key).and_then(|journal| journal.entries());
         let plans = open.map(|(entries, _)| entries).unwrap_or_default();
-        let count = plans.iter().filter(|entry| entry.kind == EntryKind::Plan).count();
+        let plans: Vec<_> = plans.iter().filter(|entry| entry.kind == EntryKind::Plan).collect();
+        let count = plans.len();
         if count > 0 && !self.surveyor.org.gate(self.surveyor.now).is_open() {
             let what = if count == 1 { "a plan waits".to_string() } else { format!("{count} plans wait") };
-            self.need(format!("{what} for the gate to open"), "harness gate enable".to_string());
+            let since = plans.iter().filter_map(|plan| made_at(&plan.run)).min();
+            self.need(format!("{what} for the gate to open"), "harness gate enable".to_string()).since =
+                since;
         }
     }
 
@@ -155,7 +180,8 @@ impl Look<'_> {
             let Ok(found) = self.department.requests(kind, key) else { continue };
             for (file, why) in found.refused {
                 let what = format!("{}/{file} counts for nothing: {why}", kind.folder());
-                self.need(what, "harness verify".to_string());
+                let path = self.department.dir.join(kind.folder()).join(&file);
+                self.need_of(&path, what, "harness verify".to_string());
             }
             let pending = found.requests.iter().filter(|request| request.status == RequestStatus::Pending);
             let pending: Vec<&Request> = pending.collect();
@@ -171,7 +197,8 @@ impl Look<'_> {
                     Some((status, _)) => {
                         let file = format!("{}/{}.md", kind.folder(), request.id);
                         let what = format!("{file} says pending, and the audit log has it as {status}");
-                        self.need(what, "harness verify".to_string());
+                        let path = self.department.dir.join(&file);
+                        self.need_of(&path, what, "harness verify".to_string());
                     }
                 }
             }
@@ -202,19 +229,23 @@ impl Look<'_> {
                 let what = format!("not committed: {}", unmade.why);
                 self.need(what, command).since = parse_rfc3339(&unmade.since);
             }
-            Err(error) => drop(self.need(error.to_string(), command)),
+            Err(error) => self.unread(&error, command),
         }
     }
 
     fn quarantine(&mut self) {
         let dir = self.department.dir.find(".harness/quarantine");
+        let mut since = None;
         if let Ok(Some(entries)) = dir.and_then(|dir| dir.map(|dir| dir.list()).transpose()) {
+            // What is set aside keeps its own time; its reason was written when that happened.
+            let written = |name: &str| self.written_at(&format!(".harness/quarantine/{name}"));
+            since = entries.iter().filter_map(|entry| written(&entry.name)).max();
             self.view.quarantined = entries.iter().filter(|entry| !entry.name.ends_with(".reason")).count();
         }
         if self.view.quarantined > 0 {
             let path = self.department.dir.join(".harness/quarantine").display().to_string();
             let what = format!("{} set aside in quarantine", self.view.quarantined);
-            self.need(what, format!("ls {}", shell_word(&path)));
+            self.need(what, format!("ls {}", shell_word(&path))).since = since;
         }
     }
 
@@ -232,12 +263,11 @@ impl Look<'_> {
                 }
                 for file in unreadable {
                     let what = format!("{} is no task: {}", file.file, file.why);
-                    self.need(what, format!("harness task list {dept}"));
+                    let path = self.department.dir.join(&file.file);
+                    self.need_of(&path, what, format!("harness task list {dept}"));
                 }
             }
-            Err(error) => {
-                self.need(error.to_string(), format!("harness task list {dept}"));
-            }
+            Err(error) => self.unread(&error, format!("harness task list {dept}")),
         }
     }
 
@@ -245,9 +275,7 @@ impl Look<'_> {
         let dept = self.department.dept.clone();
         match self.department.last_runs(FAILING) {
             Ok(last) => self.view.last = last,
-            Err(error) => {
-                self.need(error.to_string(), "harness verify".to_string());
-            }
+            Err(error) => self.unread(&error, "harness verify".to_string()),
         }
         if let Ok(Some(why)) = self.department.ledger_fault(self.surveyor.now) {
             self.need(format!("{why}, and nothing is run by such a ledger"), "harness verify".to_string());
@@ -285,9 +313,7 @@ impl Look<'_> {
                 self.view.due = config.auto_loop.then(|| due_at(None, settled, &config, self.surveyor.now));
                 self.view.engine = config.engine;
             }
-            Err(error) => {
-                self.need(error.to_string(), format!("harness status {dept}"));
-            }
+            Err(error) => self.unread(&error, format!("harness status {dept}")),
         }
     }
 }
