@@ -14,13 +14,18 @@ use crate::domain::directive::{
 use crate::domain::id::{IdKind, new_id};
 use crate::domain::priority::Priority;
 use crate::domain::text::{one_line, visible};
-use crate::domain::time::{render_age, render_rfc3339};
+use crate::domain::time::{Time, render_age, render_rfc3339};
 use crate::error::{CommandError, Kind};
 use crate::run::trail::gather;
 use crate::store::org::Department;
-use crate::ui::table::render_table;
+use crate::ui::table::{Align, Cell, render_columns, render_with_notes};
 use crate::ui::{Answer, bold};
 use serde_json::{Value, json};
+
+/// Columns from which on a title has room beside the rest.
+const WIDE: usize = 110;
+/// Characters of a day: `2026-12-24`.
+const DAY: usize = 10;
 
 /// Give a directive, follow it, pause or end it
 ///
@@ -230,25 +235,9 @@ fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
         |one: &&Directive| matches!(one.status, DirectiveStatus::Completed | DirectiveStatus::Cancelled);
     let shown: Vec<&Directive> = portfolio.directives.iter().filter(|one| args.all || !over(one)).collect();
     let of = |one: &Directive| spent.get(&one.id).copied().unwrap_or(0.0);
-    let rows: Vec<Vec<String>> = shown
-        .iter()
-        .map(|one| {
-            let budget = one.allowance.usd.map(render_usd).unwrap_or_else(|| "-".to_string());
-            vec![
-                one.id.clone(),
-                one.status.to_string(),
-                one.priority.to_string(),
-                render_age(one.created, app.ctx.now()),
-                one.deadline.clone().unwrap_or_else(|| "-".to_string()),
-                format!("{:.2} of {budget}", of(one)),
-                one.title.clone(),
-            ]
-        })
-        .collect();
-    let headings = ["ID", "STATUS", "PRIORITY", "AGE", "DEADLINE", "USD SPENT", "TITLE"];
-    let text = match rows.is_empty() {
+    let text = match shown.is_empty() {
         true => "No directive is open.\n".to_string(),
-        false => render_table(&headings, &rows, app.ui.width()),
+        false => render_list(&shown, &of, app.ctx.now(), app.ui.width()),
     };
     let rows: Vec<Value> = shown
         .iter()
@@ -260,6 +249,42 @@ fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
         .collect();
     let answer = Answer::new("harness.directives/1", json!({"directives": rows}), text);
     Ok(answer.warnings(warnings(&portfolio)))
+}
+
+/// A row for each directive. Where its title would hardly show, it stands beneath, and of the deadline only the day.
+fn render_list(shown: &[&Directive], spent: &dyn Fn(&Directive) -> f64, now: Time, columns: usize) -> String {
+    let wide = columns >= WIDE;
+    let rows: Vec<Vec<Cell>> = shown
+        .iter()
+        .map(|one| {
+            let budget = one.allowance.usd.map(render_usd).unwrap_or_else(|| "-".to_string());
+            let deadline = one.deadline.as_deref().unwrap_or("-");
+            let day = deadline.get(..DAY).filter(|_| !wide).unwrap_or(deadline);
+            let cells = [
+                one.id.clone(),
+                one.status.to_string(),
+                one.priority.to_string(),
+                render_age(one.created, now),
+                day.to_string(),
+                format!("{:.2} of {budget}", spent(one)),
+            ];
+            cells.into_iter().chain(wide.then(|| one.title.clone())).map(Cell::from).collect()
+        })
+        .collect();
+    let mut headings = vec![
+        ("ID", Align::Left),
+        ("STATUS", Align::Least(6)),
+        ("PRIORITY", Align::Least(6)),
+        ("AGE", Align::Left),
+        ("DEADLINE", Align::Left),
+        ("USD SPENT", Align::Left),
+    ];
+    if wide {
+        headings.push(("TITLE", Align::Left));
+        return render_columns(&headings, &rows, columns);
+    }
+    let titles: Vec<String> = shown.iter().map(|one| one.title.clone()).collect();
+    render_with_notes(&headings, &rows, &titles, columns)
 }
 
 fn to_json(one: &Directive) -> Value {

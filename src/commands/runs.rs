@@ -5,12 +5,15 @@ use crate::domain::allowance::render_cost;
 use crate::domain::front_matter::parse_front_matter;
 use crate::domain::ledger::{Line, RunLine};
 use crate::domain::text::visible;
-use crate::domain::time::{Time, parse_rfc3339, render_local};
+use crate::domain::time::{Time, parse_rfc3339, render_age, render_local};
 use crate::error::CommandError;
 use crate::store::org::{Department, Org};
 use crate::ui::Answer;
-use crate::ui::table::render_table;
+use crate::ui::table::{Align, Cell, render_columns, render_with_notes};
 use serde_json::json;
+
+/// Columns from which on a reason has room beside its run.
+const WIDE: usize = 120;
 
 /// List runs, or show one with its steps
 ///
@@ -88,31 +91,45 @@ fn list(args: &ListArgs, app: &App<'_>) -> Result<Answer> {
     }
     runs.sort_by(|a, b| (&b.1.at, &b.1.run).cmp(&(&a.1.at, &a.1.run)));
     runs.truncate(args.limit);
-    let rows: Vec<Vec<String>> = runs
-        .iter()
-        .map(|(dept, run)| {
-            let at = parse_rfc3339(&run.at).map(render_local).unwrap_or_default();
-            let cost = run.cost_usd.map_or_else(|| "unknown".to_string(), render_cost);
-            vec![
-                run.run.clone(),
-                at,
-                dept.clone(),
-                run.kind.clone(),
-                run.outcome.clone(),
-                run.steps.to_string(),
-                cost,
-                run.reason.clone(),
-            ]
-        })
-        .collect();
-    let headings = ["RUN", "ENDED", "DEPARTMENT", "KIND", "OUTCOME", "STEPS", "USD", "REASON"];
-    let text = if rows.is_empty() {
+    let text = if runs.is_empty() {
         "No runs yet.\n".to_string()
     } else {
-        render_table(&headings, &rows, app.ui.width())
+        render(&runs, app.ctx.now(), app.ui.width())
     };
     let data: Vec<_> = runs.iter().map(|(dept, run)| json!({"dept": dept, "run": run})).collect();
     Ok(Answer::new("harness.runs/1", json!({"runs": data}), text))
+}
+
+/// A row for each run. Where its reason would hardly show, it stands beneath, and the age instead of the time.
+fn render(runs: &[(String, RunLine)], now: Time, columns: usize) -> String {
+    let wide = columns >= WIDE;
+    let rows: Vec<Vec<Cell>> = runs
+        .iter()
+        .map(|(dept, run)| {
+            let ended = parse_rfc3339(&run.at);
+            let when =
+                ended.map(|at| if wide { render_local(at) } else { render_age(at, now) }).unwrap_or_default();
+            let cost = run.cost_usd.map_or_else(|| "unknown".to_string(), render_cost);
+            let reason = wide.then(|| run.reason.clone());
+            let cells = [&run.run, &when, dept, &run.kind, &run.outcome, &run.steps.to_string(), &cost];
+            cells.into_iter().chain(&reason).map(|cell| Cell::from(cell.as_str())).collect()
+        })
+        .collect();
+    let mut headings = vec![
+        ("RUN", Align::Left),
+        (if wide { "ENDED" } else { "AGE" }, Align::Left),
+        ("DEPARTMENT", Align::Least(10)),
+        ("KIND", Align::Least(4)),
+        ("OUTCOME", Align::Least(7)),
+        ("STEPS", Align::Right),
+        ("USD", Align::Right),
+    ];
+    if wide {
+        headings.push(("REASON", Align::Left));
+        return render_columns(&headings, &rows, columns);
+    }
+    let reasons: Vec<String> = runs.iter().map(|(_, run)| run.reason.clone()).collect();
+    render_with_notes(&headings, &rows, &reasons, columns)
 }
 
 /// A record of the run that is looked for; its own has no step.

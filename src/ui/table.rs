@@ -69,6 +69,25 @@ pub fn render_columns(headings: &[(&str, Align)], rows: &[Vec<Cell>], columns: u
     text
 }
 
+/// The same, with a faint line beneath each row: what says most gets the whole width where there is little of it.
+pub fn render_with_notes(
+    headings: &[(&str, Align)],
+    rows: &[Vec<Cell>],
+    notes: &[String],
+    columns: usize,
+) -> String {
+    let table = render_columns(headings, rows, columns);
+    let mut lines = table.lines();
+    let mut text = lines.next().map(|line| format!("{line}\n")).unwrap_or_default();
+    for (line, note) in lines.zip(notes) {
+        text.push_str(&format!("{line}\n"));
+        if !note.is_empty() {
+            text.push_str(&format!("  {}\n", super::faint(&fit(note, columns.max(20) - 2))));
+        }
+    }
+    text
+}
+
 /// Takes from the widest column that may be cut, until all fit or none can give any more.
 fn cut_to(places: &mut [(usize, Align)], columns: usize) {
     let gaps = places.len().saturating_sub(1) * 2;

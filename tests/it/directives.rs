@@ -54,6 +54,24 @@ fn one_is_added_and_arrives_at_business() {
     sandbox.run(["verify"]).any_stdout();
 }
 
+/// Where there is little room the title stands beneath, and of the deadline only the day.
+#[test]
+fn the_list_fits() {
+    let deadline = "2026-12-24T08:00:00Z";
+    let options = ["--priority", "medium", "--deadline", deadline, "--budget-usd", "5000"];
+    let (sandbox, id) = directed(&options);
+    stop(&sandbox, "complete", &id);
+    for (columns, lines, day) in [("80", 3, "2026-12-24"), ("120", 2, deadline)] {
+        let args = ["directive", "list", "--all"];
+        let text = sandbox.clone().env("COLUMNS", columns).start(&args).finish().take_stdout();
+        assert_eq!(text.lines().count(), lines, "{text}");
+        let most: usize = columns.parse().unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= most), "{columns}: {text}");
+        let parts = [id.as_str(), "completed", "medium", &format!(" {day} "), "0.00 of 5000", "Grow"];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+}
+
 #[test]
 fn what_can_not_be_one_is_refused() {
     let sandbox = office();

@@ -143,6 +143,31 @@ fn the_list_of_runs_is_newest_first() {
     assert_eq!((&rows[0]["run"]["steps"], &rows[1]["run"]["steps"]), (&0.into(), &2.into()));
 }
 
+/// Where there is little room the reason stands beneath its run; an id, which one copies, is whole.
+#[test]
+fn the_list_of_runs_fits() {
+    let name = "a-department-with-a-name-of-very-many-words-that-goes-on";
+    let run = |id: &str, outcome: &str| {
+        format!(
+            "{{\"line\":\"run\",\"schema\":1,\"at\":\"2026-11-17T00:42:01Z\",\"run\":\"{id}\",\"kind\":\"director\",\"outcome\":\"{outcome}\",\"steps\":12,\"reason\":\"{}\"}}\n",
+            "it goes on and on ".repeat(20)
+        )
+    };
+    let ids = ["r-20261117-004201-aaaaaa", "r-20261117-004201-bbbbbb"];
+    let sandbox = Sandbox::new()
+        .dept(name)
+        .dept("rd")
+        .file(&format!("org-{name}/.harness/runs.jsonl"), &run(ids[0], "max-iterations"))
+        .file("org-rd/.harness/runs.jsonl", &run(ids[1], "done"));
+    for (columns, lines) in [("80", 5), ("140", 3)] {
+        let text = sandbox.clone().env("COLUMNS", columns).start(&["runs", "list"]).finish().take_stdout();
+        assert_eq!(text.lines().count(), lines, "{text}");
+        let most: usize = columns.parse().unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= most), "{columns}: {text}");
+        assert!(ids.iter().all(|id| text.contains(id)) && text.contains("it goes on and on"), "{text}");
+    }
+}
+
 #[test]
 fn memory_lines_have_their_form_and_stand_in_the_next_prompt() {
     let run = ran();
