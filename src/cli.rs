@@ -182,7 +182,7 @@ fn parse_and_run(arguments: Vec<OsString>, plain: Ui) -> u8 {
     let arguments = spell_help(arguments);
     match parse(&arguments) {
         Ok(cli) => run_cli(&cli, plain.format),
-        Err(error) => refuse_arguments(&error, &plain),
+        Err(error) => refuse_arguments(&error, &arguments, &plain),
     }
 }
 
@@ -205,8 +205,23 @@ fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     // weren't called. Whatever the lean tree can't read, also a call for help, is for the whole one.
     match lean_tree(arguments).map(read) {
         Some(Ok(cli)) => Ok(cli),
-        _ => read(help::fill(Cli::command())),
+        _ => read(whole_tree()),
     }
+}
+
+/// Every command, with help as wide as any other answer.
+fn whole_tree() -> clap::Command {
+    help::fill(Cli::command().term_width(help_width()))
+}
+
+fn help_width() -> usize {
+    let columns = columns(&Ctx::from_process());
+    Ui { format: Format::Text, color: Color::Auto, quiet: false, columns }.width()
+}
+
+/// What `COLUMNS` says.
+fn columns(ctx: &Ctx) -> Option<usize> {
+    ctx.variable("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns >= 20)
 }
 
 /// A command line with no command but the one that is called.
@@ -235,8 +250,8 @@ fn find_verb(arguments: &[OsString]) -> Option<&str> {
 fn run_cli(cli: &Cli, format: Format) -> u8 {
     let ctx = Ctx::from_process();
     let format = if cli.everywhere.json { Format::Json } else { format };
-    let columns = ctx.variable("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns >= 20);
-    let ui = Ui { format, color: cli.everywhere.color, quiet: cli.everywhere.quiet, columns };
+    let (color, quiet) = (cli.everywhere.color, cli.everywhere.quiet);
+    let ui = Ui { format, color, quiet, columns: columns(&ctx) };
     let named = cli.everywhere.root.clone().or_else(|| ctx.root_variable());
     let root = match named.or_else(|| ctx.home()) {
         Some(root) => root,
@@ -271,13 +286,16 @@ fn welcome(app: &App<'_>) -> String {
     )
 }
 
-fn refuse_arguments(error: &clap::Error, plain: &Ui) -> u8 {
+fn refuse_arguments(error: &clap::Error, arguments: &[OsString], plain: &Ui) -> u8 {
     use clap::error::ErrorKind;
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let help = error.render().ansi().to_string();
+        let help = help::break_usage(&error.render().ansi().to_string(), help_width());
         return plain_text(plain).answer(&Answer::new("harness.help/1", json!(null), help));
     }
-    fail(plain, &usage::to_error(error))
+    let mut all = Cli::command();
+    // What lies beneath a command is put in then.
+    all.build();
+    fail(plain, &usage::to_error(error, &usage::named_command(arguments, &all)))
 }
 
 fn plain_text(ui: &Ui) -> Ui {
@@ -323,6 +341,7 @@ mod tests {
         ] {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let whole = Cli::command()
+                .term_width(help_width())
                 .try_get_matches_from(&arguments)
                 .and_then(|matches| Cli::from_arg_matches(&matches));
             let (lean, whole) = (parse(&arguments), whole);
@@ -335,7 +354,7 @@ mod tests {
         for line in ["harness --root inbox rd", "harness inbox", "harness inbx rd", "harness inbox rd --help"]
         {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let whole = help::fill(Cli::command()).try_get_matches_from(&arguments).unwrap_err();
+            let whole = whole_tree().try_get_matches_from(&arguments).unwrap_err();
             assert_eq!(parse(&arguments).unwrap_err().to_string(), whole.to_string(), "{line}");
         }
     }

@@ -4,12 +4,13 @@
 
 use crate::error::{CommandError, Kind};
 use clap::error::ErrorKind;
+use std::ffi::OsString;
 
-/// The parser's complaint in our own form.
-pub fn to_error(error: &clap::Error) -> CommandError {
+/// The parser's complaint in our own form; the command is the one that was called, as far as it is known.
+pub fn to_error(error: &clap::Error, called: &str) -> CommandError {
     let text = error.render().to_string();
     let form = text.lines().find_map(|line| line.trim().strip_prefix("Usage: "));
-    let command = form.map(command_of).unwrap_or_else(|| "harness".to_string());
+    let command = form.map(command_of).unwrap_or_else(|| called.to_string());
     let found = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let commands = commands_of(&text).join(", ");
         CommandError::new(Kind::Usage, format!("`{command}` does not say what to do: {commands}"))
@@ -23,6 +24,24 @@ pub fn to_error(error: &clap::Error) -> CommandError {
         None if found.hints.is_empty() => found.hint(format!("see `{command} --help`")),
         None => found,
     }
+}
+
+/// The command that the words of a command line name: `harness charter show`.
+pub fn named_command(arguments: &[OsString], all: &clap::Command) -> String {
+    let (mut name, mut command) = ("harness".to_string(), all);
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next().and_then(|word| word.to_str()) {
+        match command.find_subcommand(word) {
+            Some(beneath) => {
+                name = format!("{name} {}", beneath.get_name());
+                command = beneath;
+            }
+            None if ["--root", "--color"].contains(&word) => drop(words.next()),
+            None if word.starts_with('-') => {}
+            None => break,
+        }
+    }
+    name
 }
 
 /// Everything up to the first blank line, on one line.
@@ -57,6 +76,21 @@ fn render_tip(tip: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_command_that_was_called_is_found() {
+        let all = clap::Command::new("harness")
+            .subcommand(clap::Command::new("send"))
+            .subcommand(clap::Command::new("charter").subcommand(clap::Command::new("show")));
+        let check = |line: &str, expected: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(named_command(&words, &all), expected, "{line}");
+        };
+        check("harness", "harness");
+        check("harness --root send -q charter --color never show send", "harness charter show");
+        check("harness send --to charter", "harness send");
+        check("harness x send", "harness");
+    }
 
     #[test]
     fn complaints_are_one_sentence() {

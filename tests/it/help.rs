@@ -103,6 +103,23 @@ fn examples_fit_eighty_columns_and_prose_fills_the_line() {
     assert!(help.find("\nEverywhere:\n").unwrap() < help.find("--root").unwrap(), "{help}");
 }
 
+/// Nobody says how wide: then it is 80 columns, as everywhere.
+#[test]
+fn help_fits_eighty_columns_where_no_width_is_known() {
+    let mut faults = Vec::new();
+    let sandbox = Sandbox::new();
+    for (path, _) in all() {
+        let args: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = sandbox.start(&args).finish().take_stdout();
+        let wide = help.lines().filter(|line| line.chars().count() > 80);
+        faults.extend(wide.map(|line| format!("{}: {line}", path.join(" "))));
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    let help = sandbox.start(&["send", "--help"]).finish().take_stdout();
+    let usage: Vec<&str> = help.lines().skip_while(|line| !line.starts_with("Usage: ")).take(2).collect();
+    assert!(usage[0].starts_with("Usage: harness send ") && usage[1].starts_with("       "), "{help}");
+}
+
 /// Commands that go on until they are stopped, that need a terminal, or that change this machine's own scheduler.
 const LEFT_OUT: [&str; 5] = ["watch", "top", "logs", "service", "selftest"];
 

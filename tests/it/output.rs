@@ -93,6 +93,14 @@ fn mistakes_on_the_command_line_are_one_sentence_with_hints() {
         "error: unexpected argument '--jsn' found\nhint: did you mean `--json`?\nhint: the form is `harness inbox --json <DEPT>`; see `harness inbox --help`\n",
     );
     check(
+        &["inbox", "rd", "--root"],
+        "error: a value is required for '--root <DIR>' but none was supplied\nhint: see `harness inbox --help`\n",
+    );
+    check(
+        &["charter", "--color", "never", "show", "rd", "--color", "pink"],
+        "error: invalid value 'pink' for '--color <WHEN>' [possible values: auto, always, never]\nhint: see `harness charter show --help`\n",
+    );
+    check(
         &["schema", "chartr"],
         "error: invalid value 'chartr' for '<FORMAT>' [possible values: actions, charter, config, message]\nhint: did you mean `charter`?\n",
     );
@@ -112,7 +120,7 @@ fn an_empty_root_is_none_and_forms_show_no_root() {
         let run = none.start(&[verb, "rd"]).finish().status(1);
         run.stderr("error: there is no organisation in [HOME]\nhint: [..]\nhint: [..]\n");
         let run = none.start(&[verb, "rd", "--root", ""]).finish().status(2);
-        run.stderr("error: a value is required for '--root <DIR>' but none was supplied\nhint: see `harness --help`\n");
+        run.stderr("error: a value is required for '--root <DIR>' but none was supplied\nhint: see `harness VERB --help`\n".replace("VERB", verb).as_str());
     }
     let odd = std::ffi::OsString::from_vec(b"/no\xffwhere".to_vec());
     none.env("HARNESS_ROOT", odd)
