@@ -184,12 +184,13 @@ fn number(count: u64) -> String {
 }
 
 fn facts(stats: &Stats, columns: usize) -> String {
-    let kinds: Vec<String> = stats.by_kind.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    let kinds: Vec<String> =
+        stats.by_kind.iter().map(|(kind, count)| format!("{kind} {}", number(*count))).collect();
     let roles: Vec<String> =
-        stats.steps.iter().map(|(role, tally)| format!("{role} {}", tally.count)).collect();
+        stats.steps.iter().map(|(role, tally)| format!("{role} {}", number(tally.count))).collect();
     let unknown = match stats.unknown {
         0 => String::new(),
-        count => format!(", {count} steps of unknown cost counted at their worst"),
+        count => format!(", {} steps of unknown cost counted at their worst", number(count)),
     };
     let waits = &stats.waits;
     let latency = match (waits.quantile(0.5), waits.quantile(0.9)) {
@@ -235,7 +236,10 @@ fn facts(stats: &Stats, columns: usize) -> String {
             "Approvals",
             format!(
                 "{} approved, {} rejected, {} expired, {} pending{latency}",
-                waits.approved, waits.rejected, waits.expired, waits.pending
+                number(waits.approved),
+                number(waits.rejected),
+                number(waits.expired),
+                number(waits.pending)
             ),
         ),
     ];

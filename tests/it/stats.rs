@@ -12,6 +12,18 @@ fn it_fits_and_reads_at_any_width() {
     snapshot::at_widths(&sandbox, "stats-dept", &["stats", "rd", "--since", "3d"]);
 }
 
+/// Every number reads alike, also those in brackets.
+#[test]
+fn thousands_are_set_apart_everywhere() {
+    let run =
+        r#"{"line":"run","schema":1,"at":"2026-11-18T00:40:01Z","run":"r-1","kind":"loop","outcome":"done"}"#;
+    let step = r#"{"line":"step","schema":1,"at":"2026-11-18T00:40:01Z","run":"r-1","step":1,"role":"worker","outcome":"done"}"#;
+    let lines = format!("{run}\n{step}\n").repeat(1_200);
+    let sandbox = Sandbox::new().dept("rd").file("org-rd/.harness/runs.jsonl", &lines);
+    let text = sandbox.start(&["stats"]).finish().take_stdout();
+    assert!(text.contains("1,200 (loop 1,200)") && text.contains("1,200 (worker 1,200)"), "{text}");
+}
+
 #[test]
 fn without_runs_it_says_so() {
     let sandbox = Sandbox::new().dept("rd");
