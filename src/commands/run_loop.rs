@@ -86,8 +86,10 @@ impl How {
     fn run(&self, app: &App<'_>, order: &Order<'_>) -> Result<Answer> {
         let mut sink: Box<dyn Sink> = match (self.events, self.stream) {
             (true, _) => Box::new(Lines::new(app.ui)),
-            (false, true) => Box::new(Progress::streaming(app.ui)),
-            (false, false) => Box::new(Progress::new(app.ui)),
+            (false, stream) => {
+                let progress = if stream { Progress::streaming(app.ui) } else { Progress::new(app.ui) };
+                Box::new(if self.dry_run { progress.of_a_dry_run() } else { progress })
+            }
         };
         let mut showing = Showing::new(sink.as_mut());
         let (end, from_keyboard) = run_department(app, order, &mut showing)?;

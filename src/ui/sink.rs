@@ -10,6 +10,8 @@ use crate::domain::text::{one_line, visible};
 pub struct Progress {
     ui: Ui,
     stream: bool,
+    /// Nothing is carried out: what is allowed would be done.
+    shown: bool,
     waiting: Waiting,
     /// The text of an answer that was shown last did not end its line.
     open_line: bool,
@@ -17,12 +19,17 @@ pub struct Progress {
 
 impl Progress {
     pub fn new(ui: Ui) -> Progress {
-        Progress { ui, stream: false, waiting: Waiting::default(), open_line: false }
+        Progress { ui, stream: false, shown: false, waiting: Waiting::default(), open_line: false }
     }
 
     /// Also the text of answers, as it comes.
     pub fn streaming(ui: Ui) -> Progress {
         Progress { stream: ui.watched(), ..Progress::new(ui) }
+    }
+
+    /// Of a run that carries nothing out.
+    pub fn of_a_dry_run(self) -> Progress {
+        Progress { shown: true, ..self }
     }
 
     fn chunk(&mut self, text: &str) {
@@ -72,7 +79,8 @@ impl Sink for Progress {
                     }
                 };
                 let what = format!("{} {}", action.name, one_line(&action.target, 200));
-                format!("  {}{verdict}", what.trim_end())
+                let would = if self.shown && verdict.is_empty() { "would " } else { "" };
+                format!("  {would}{}{verdict}", what.trim_end())
             }
             Event::Refused(refusals) => {
                 for refusal in *refusals {

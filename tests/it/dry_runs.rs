@@ -63,7 +63,19 @@ fn of_a_run_shows_each_verdict_with_its_code_and_rule() {
     let sandbox = office().message("business", "Note", "Hi", "Body").reply("NEXT_WORKER MSGID");
     let before = sandbox.work();
     let run = sandbox.reply(&refused).reply(&standing).run(["run-loop", "business", "--dry-run"]);
-    let run = run.any_stderr().stdout(
+    let run = run.stderr(
+        "
+        business: r-[..] starts
+          orchestrator asks claude about m-[..]
+          decides NEXT_WORKER m-[..]
+          worker asks claude about m-[..]
+          refused: recipient_not_allowed: [..]
+          worker asks claude about m-[..]
+          send_message a-[..]: needs approval, by charter.toml [approval] confidence_below
+          would mark_message m-[..]
+        ",
+    );
+    let run = run.stdout(
         "
         business: done (2 steps, 0.03 USD): shown, and nothing carried out
           orchestrator by claude about m-[..]
