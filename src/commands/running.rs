@@ -5,6 +5,7 @@ use crate::domain::allowance::render_cost;
 use crate::domain::event::Sink;
 use crate::domain::id::{IdKind, nearest, new_id};
 use crate::domain::redact::Redactor;
+use crate::domain::time::render_rfc3339;
 use crate::error::{CommandError, Kind};
 use crate::process::interrupt::Interrupt;
 use crate::run::commit::Committed;
@@ -255,7 +256,15 @@ fn way_out(dept: &str, refused: &Refused) -> (&'static str, String) {
         Refused::Held(_) => {
             ("held", "`harness directive list` and `harness project list` show what is paused".to_string())
         }
-        Refused::NoEngine(_) => (
+        Refused::NoEngine { not_before: Some(at), .. } => (
+            "no_engine",
+            format!(
+                "one may be asked again from {} on, as `harness health` shows; until then the playbook alone can \
+                 answer: `harness run-loop {dept} --engine rules`",
+                render_rfc3339(*at)
+            ),
+        ),
+        Refused::NoEngine { .. } => (
             "no_engine",
             format!(
                 "install one, name another in .harness/org.toml, or let the playbook alone answer: \

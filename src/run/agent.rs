@@ -137,7 +137,11 @@ impl Shop<'_> {
                 let reason = format!("the playbook has no work rule for it: {why}");
                 Worked { outcome: "failed", reason, said: Answered::default() }
             }
-            Tried::Next(why) => return Err(RunError::Refused(Refused::NoEngine(format!("{engine}: {why}")))),
+            Tried::Next(why) => {
+                let not_before = self.org.not_before(engine, (self.now)())?;
+                let what = format!("{engine}: {why}");
+                return Err(RunError::Refused(Refused::NoEngine { what, not_before }));
+            }
         })
     }
 

@@ -138,7 +138,8 @@ impl Shop<'_> {
         if ask.rule_refused().is_some() || self.engines.iter().all(|name| name == "rules") {
             return Ok(Reply::Answered(no_rule(ask)));
         }
-        Err(RunError::Refused(Refused::NoEngine(format!("{NO_ENGINE}: {}", passed.join("; ")))))
+        let what = format!("{NO_ENGINE}: {}", passed.join("; "));
+        Err(RunError::Refused(Refused::NoEngine { what, not_before: self.not_before()? }))
     }
 
     /// Asks one engine. The gate is read anew for each: the one before it may have taken minutes to say no.

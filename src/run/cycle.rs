@@ -260,7 +260,7 @@ impl Shop<'_> {
                     Some(decision) => decision,
                     None => match self.decide(run, &charter, &loaded) {
                         // Help is good to have: where nobody can be asked about it, there is nothing to do.
-                        Err(RunError::Refused(Refused::NoEngine(_) | Refused::Budget(_)))
+                        Err(RunError::Refused(Refused::NoEngine { .. } | Refused::Budget(_)))
                             if loaded.live.is_only_help() =>
                         {
                             run.iterations -= 1;

@@ -115,7 +115,11 @@ pub enum Refused {
     /// What it is about belongs to a directive or project that is paused or cancelled.
     Held(String),
     /// No engine can be asked now.
-    NoEngine(String),
+    NoEngine {
+        what: String,
+        /// From when on one may be asked again, where one is out of quota or rests.
+        not_before: Option<Time>,
+    },
 }
 
 /// What goes wrong in the shell itself.
@@ -206,7 +210,7 @@ impl std::fmt::Display for Refused {
             | Refused::Limit(what)
             | Refused::Ledger(what)
             | Refused::Budget(what)
-            | Refused::NoEngine(what) => f.write_str(what),
+            | Refused::NoEngine { what, .. } => f.write_str(what),
         }
     }
 }

@@ -196,7 +196,8 @@ impl Shop<'_> {
         matches!(request, Some(Ok(Some(request))) if request.status != RequestStatus::Pending && !request.is_told())
     }
 
-    fn not_before(&self) -> Result<Option<Time>> {
+    /// When the first of the engines that can't be asked now may be asked again.
+    pub(super) fn not_before(&self) -> Result<Option<Time>> {
         let mut first: Option<Time> = None;
         for engine in &self.engines {
             if let Some(at) = self.org.not_before(engine, (self.now)())? {

@@ -92,7 +92,13 @@ fn a_quota_is_obeyed_by_every_department_until_its_reset() {
     let states: serde_json::Value = serde_json::from_str(&run.read(".harness/engines.json")).unwrap();
     assert_eq!(states["engines"]["claude"]["not_before"], "2026-11-18T11:06:40Z");
     let sandbox = run.then().message("rd", "MarketSignal", "Odd", "It is odd.");
-    let run = sandbox.run(["run-loop", "rd", "--engine", "claude"]).status(3).any_stderr();
+    let run = sandbox.run(["run-loop", "rd", "--engine", "claude"]).status(3);
+    let run = run.stderr(
+        "
+        rd: r-[..] starts
+        hint: one may be asked again from 2026-11-18T11:06:40Z on, as `harness health` shows; until then the playbook alone can answer: `harness run-loop rd --engine rules`
+        ",
+    );
     let run = run.stdout(
         "rd: refused (0 steps, 0.00 USD): no engine can be asked now: claude: out of quota until 2026-11-18T11:06:40Z\n",
     );
@@ -235,7 +241,7 @@ fn an_unknown_cost_is_counted_at_the_worst_case_and_shown_as_unknown() {
     assert!(run.record(&step).contains("cost_usd: unknown, counted as 0.75\n"));
     assert!(run.record(&ended).contains("cost_usd: unknown, counted as 0.75\n"));
     let run = run.then().run(["runs", "list"]);
-    assert!(run.take_stdout().contains(" unknown "));
+    assert!(run.take_stdout().contains(" unknown\n"));
 }
 
 #[test]
