@@ -329,7 +329,7 @@ fn a_dry_run_shows_verdicts_and_touches_nothing() {
     let run = sandbox.run(["run-loop", "business", "--engine", "claude", "--dry-run"]);
     let run = run.any_stdout().stderr(
         "business: r-[..] starts\n  orchestrator asks claude about m-[..]\n  decides NEXT_WORKER m-[..]\n  \
-         worker asks claude about m-[..]\n  send_message m-[..] Decision to rd\n  mark_message m-[..] actioned\n",
+         worker asks claude about m-[..]\n  would send_message m-[..] Decision to rd\n  would mark_message m-[..] actioned\n",
     );
     assert_eq!(untouched(&run), before);
     let unsure = acts(&[&crate::desk::with(SEND, "confidence", "10")]);
