@@ -116,6 +116,19 @@ fn refuse(code: &'static str, rule: &str, message: String) -> Ruling {
     Ruling { verdict: Verdict::Refuse, code, rule: rule.to_string(), message, hint: None }
 }
 
+/// A pipeline is one of `org.toml`, and what it works on is an open task: when it is asked for, and again once it was
+/// approved.
+pub fn rule_dispatch(action: &Action, board: &Board, is_pipeline: impl Fn(&str) -> bool) -> Option<Ruling> {
+    let Act::Dispatch { pipeline, task, .. } = &action.act else { return None };
+    let is_open = |id: &String| board.find_task(id).is_some_and(super::task::Task::is_open);
+    if let Some(task) = task.as_ref().filter(|id| !is_open(id)) {
+        let what = format!("`{task}` is no open task of this department");
+        return Some(refuse("unknown_task", "the board", what));
+    }
+    let what = || format!("there is no pipeline `{pipeline}`");
+    (!is_pipeline(pipeline)).then(|| refuse("unknown_pipeline", "org.toml [pipelines]", what()))
+}
+
 impl Bench<'_> {
     /// A verdict as it is told where nothing comes of the action.
     fn verdict_line(&self, entry: &RawAction, verdict: Verdict, code: &str, rule: &str) -> ActionLine {
@@ -212,16 +225,11 @@ impl Bench<'_> {
             }
             Act::Remember { tags, .. } => rule_tags(tags),
             Act::Validate { id, evidence, .. } => self.rule_evidence(id, evidence),
-            Act::Dispatch { task: Some(task), .. } if !self.is_task(task) => Some(refuse(
-                "unknown_task",
-                "the board",
-                format!("`{task}` is no open task of this department"),
-            )),
-            Act::Dispatch { pipeline, .. } if !self.pipelines.contains(pipeline) => Some(refuse(
-                "unknown_pipeline",
-                "org.toml [pipelines]",
-                format!("there is no pipeline `{pipeline}`"),
-            )),
+            Act::Dispatch { .. } => {
+                rule_dispatch(action, self.board, |name| self.pipelines.iter().any(|known| known == name))
+            }
+            // What could not be carried out is not put before the human.
+            Act::RequestApproval { action, .. } => self.rule_state(action),
             _ => None,
         }
     }

@@ -13,7 +13,7 @@ use crate::domain::event::Event;
 use crate::domain::gate::Reading;
 use crate::domain::id::{IdKind, derived_id};
 use crate::domain::judging::approved::{Carried, Counted};
-use crate::domain::judging::{judge_on_board, rule_portfolio};
+use crate::domain::judging::{judge_on_board, rule_dispatch, rule_portfolio};
 use crate::domain::message::{Draft, Message, Provenance, render_message};
 use crate::domain::plan::{Effect, Finish, PLAN_SCHEMA, Plan, Planned};
 use crate::domain::planning::{Judged, StepFacts, hops_after, plan_actions};
@@ -249,6 +249,10 @@ impl Shop<'_> {
             return Err(format!("the board refuses it: {} ({})", fault.message, fault.code));
         }
         if let Some(refused) = rule_portfolio(&loaded.live.portfolio, action, at_hand) {
+            return Err(by_rules(refused));
+        }
+        if let Some(refused) = rule_dispatch(action, board, |name| self.settings.pipelines.contains_key(name))
+        {
             return Err(by_rules(refused));
         }
         if let Some(refused) = self.rule_limits(case, charter, loaded).map_err(|error| error.to_string())? {

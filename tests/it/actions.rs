@@ -297,6 +297,30 @@ fn a_dispatch_for_a_task_that_is_not_there_is_refused() {
     assert!(run.calls().len() == 2 && !run.then().exists("org-business/.harness/jobs"));
 }
 
+/// What could not be carried out is not put before the human.
+#[test]
+fn an_approval_of_a_dispatch_that_can_not_be_is_refused() {
+    let request = format!(
+        r#"{{"do": "request_approval", "action": {DISPATCH}, "confidence": 55, "reason": "a human should see it"}}"#
+    );
+    let run = worker(business().reply(&acts(&[&request])).reply("no")).status(12);
+    assert_eq!(codes(&run.last_step()["first_refusals"]), ["unknown_pipeline"]);
+    assert_eq!(run.tree("org-business/approvals"), "");
+}
+
+/// While it waited, the pipeline was taken away.
+#[test]
+fn an_approved_dispatch_is_judged_by_the_pipelines_of_today() {
+    const NONE: &str = "[engines.claude]\npreset = \"claude\"\n";
+    let settings = format!("{NONE}[pipelines.coding]\ncommand = [\"/bin/true\"]\n");
+    let run = worker(business().settings(&settings).reply(&acts(&[DISPATCH]))).status(0);
+    let approval = run.only("org-business/approvals");
+    let id = key(&approval, "id").unwrap();
+    let run = run.then().settings(NONE).run(["approvals", "approve", id, "--why", "good"]);
+    let said = run.any_stderr().take_stdout();
+    assert!(said.contains("(unknown_pipeline)"), "{said}");
+}
+
 const VALIDATE: &str = r#"{"do": "validate", "id": "SENT", "verdict": "pass", "evidence": "SENT names the cause", "reason": "it says what was asked"}"#;
 
 /// A message of business that is to be validated, and its id.
