@@ -153,9 +153,12 @@ impl Org {
 
     /// Binds what is signed here to the organisation's id, as it is now.
     pub(super) fn bind(&mut self) {
-        self.place = match &self.seal {
-            None => Place::Unknown,
-            Some(seal) => self.place_by(seal).unwrap_or_else(|error| Place::Bad(error.to_string())),
+        let file = read_id(&self.own);
+        let bad = |error: &StoreError| Place::Bad(error.to_string());
+        self.place = match (&self.seal, &file) {
+            (None, _) => Place::Unknown,
+            (Some(_), Err(error)) => bad(error),
+            (Some(seal), Ok(file)) => self.place_by(seal, file.as_ref()).unwrap_or_else(|error| bad(&error)),
         };
         let refused = match &self.place {
             Place::CopyOf(root) => {
@@ -164,14 +167,14 @@ impl Org {
             Place::Bad(why) => Some(why.clone()),
             Place::Unknown | Place::Here | Place::MovedFrom(_) => None,
         };
-        let file = read_id(&self.own).ok().flatten();
+        let file = file.ok().flatten();
         let adopted = file.as_ref().and_then(|file| file.adopted.as_deref()).and_then(parse_rfc3339);
         self.binding = Arc::new(Binding { org: file.map(|file| file.id), adopted, refused });
     }
 
-    fn place_by(&self, seal: &Seal) -> Result<Place> {
+    fn place_by(&self, seal: &Seal, file: Option<&IdFile>) -> Result<Place> {
         let (root, path) = (self.whole_root()?, self.own.join(ID));
-        let Some(file) = read_id(&self.own)? else {
+        let Some(file) = file else {
             return Ok(match seal.known_at(&root)? {
                 None => Place::Unknown,
                 Some(known) => Place::Bad(format!(
@@ -277,7 +280,17 @@ pub(super) fn forget_at(folder: &Path, root: &Path) -> bool {
         let known = std::fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok());
         known.is_some_and(|known: Known| Path::new(&known.root) == root)
     };
-    paths.filter(at_root).map(std::fs::remove_file).all(|removed| removed.is_ok())
+    let forget = |path: PathBuf| {
+        let marks = super::marks::KINDS.map(|kind| path.with_extension(kind));
+        marks
+            .into_iter()
+            .filter(|mark| mark.exists())
+            .chain([path])
+            .map(std::fs::remove_file)
+            .all(|removed| removed.is_ok())
+    };
+    // Every one of them, also where another could not be removed.
+    paths.filter(at_root).fold(true, |all, path| forget(path) & all)
 }
 
 /// The id of the organisation at a place, where there is one.

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 const GATE: &str = "gate";
 const BOOK: &str = "book";
+pub(super) const KINDS: [&str; 2] = [GATE, BOOK];
 const MARK_MAX: u64 = 256 * 1024;
 
 impl Org {
@@ -65,7 +66,7 @@ impl Seal {
     /// Removes the marks of an organisation.
     pub(super) fn remove_marks(&self, id: &str) -> Result<()> {
         let Some(dir) = self.known_folder()? else { return Ok(()) };
-        for name in [GATE, BOOK].map(|kind| format!("{id}.{kind}")) {
+        for name in KINDS.map(|kind| format!("{id}.{kind}")) {
             if dir.stat(&name)?.is_some() {
                 dir.remove_unsynced(&name)?;
             }
