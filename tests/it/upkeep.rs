@@ -57,7 +57,7 @@ fn memory_is_consolidated_when_something_is_new_and_two_days_have_gone() {
     assert!(prompt.contains("# Facts") && !prompt.contains("consolidated:"), "{prompt}");
     let shown = data(&sandbox, &["memory", "show", "business"]);
     assert_eq!(shown["memory"]["consolidated"], DUE);
-    run_at(&sandbox, "2026-12-20T12:00:00Z");
+    run_at(&sandbox, "2026-11-30T12:00:00Z");
     assert_eq!(sandbox.calls().len(), 1, "nothing is new");
     done(
         &sandbox.clone().now("2026-12-01T00:00:00Z"),

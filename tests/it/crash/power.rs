@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The next run after a power loss, and what it must have brought about.
 pub fn lose(proof: &Proof, state: &Tree) -> Problems {
-    state.put(&proof.stage.root());
+    proof.stage.put(state);
     let mut problems = proof.finish(Between::Nobody);
     problems.extend(proof.compare(state, Between::Nobody));
     problems

@@ -93,7 +93,7 @@ impl Proof {
 
     /// Dies by `fault` in the run that recovers from a first crash, whose remains are `dead`, and recovers again.
     pub fn kill_again(&self, dead: &Tree, fault: &str) -> Problems {
-        dead.put(&self.stage.root());
+        self.stage.put(dead);
         let ended = self.stage.play(self.stage.later(AGAIN).fault(fault));
         if ended.status != KILLED {
             return vec![format!("it did not die again: {} {}", ended.status, ended.stderr)];

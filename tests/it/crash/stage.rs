@@ -68,6 +68,8 @@ pub struct Stage {
     sandbox: Sandbox,
     pub story: Story,
     pub start: Tree,
+    /// What is kept beside the user's key, at the start.
+    known: Tree,
     /// A breakage of the protocol that every call is played with.
     pub breakage: Option<&'static str>,
 }
@@ -79,8 +81,8 @@ impl Stage {
             Story::Rules => sandbox = sandbox.message("business", "Directive", "Grow", "Open a second shop."),
             Story::Script => sandbox = write_script(sandbox),
         }
-        let start = Tree::read(&sandbox.root());
-        Stage { sandbox, story, start, breakage: None }
+        let (start, known) = (Tree::read(&sandbox.root()), Tree::read(&beside_key(&sandbox)));
+        Stage { sandbox, story, start, known, breakage: None }
     }
 
     pub fn root(&self) -> PathBuf {
@@ -92,7 +94,14 @@ impl Stage {
     }
 
     pub fn reset(&self) {
-        self.start.put(&self.root());
+        self.put(&self.start);
+    }
+
+    /// Lays out an organisation as it may have been. What is kept beside the key of its end isn't synced: it is as it
+    /// was at the start, and never ahead of the files.
+    pub fn put(&self, tree: &Tree) {
+        tree.put(&self.root());
+        self.known.put(&beside_key(&self.sandbox));
     }
 
     /// The run that a mishap is for: always the same ids at the same time.
@@ -132,6 +141,10 @@ impl Stage {
         let status = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0));
         Ended { status, stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
     }
+}
+
+fn beside_key(sandbox: &Sandbox) -> PathBuf {
+    sandbox.home().join(".config/harness/organisations")
 }
 
 /// Three notes, and an answer to the first that is good for every role, so that it may be given any number of times.
