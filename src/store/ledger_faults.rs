@@ -26,10 +26,23 @@ const EDGE: TimeDelta = TimeDelta::hours(1);
 impl Department {
     /// The first thing that is wrong with the ledger's last day.
     pub fn ledger_fault(&self, now: Time) -> Result<Option<String>> {
+        match self.counted(now)? {
+            Ok(recorded) => self.lost_record(&recorded, now),
+            Err(why) => Ok(Some(why)),
+        }
+    }
+
+    /// The same of the lines that are there: what is only shown looks through no folder of records, which grows.
+    pub fn line_fault(&self, now: Time) -> Result<Option<String>> {
+        Ok(self.counted(now)?.err())
+    }
+
+    /// The records whose lines are in the ledger's last day, or what is wrong with one of those lines.
+    fn counted(&self, now: Time) -> Result<std::result::Result<BTreeSet<String>, String>> {
         let mut recorded = BTreeSet::new();
         let own = self.dir.find(".harness")?;
         let opened = own.map(|own| Backwards::open(&own, "runs.jsonl")).transpose()?.flatten();
-        let Some(mut log) = opened else { return self.lost_record(&recorded, now) };
+        let Some(mut log) = opened else { return Ok(Ok(recorded)) };
         // A last line without its end was torn off by a crash, and is mended by the next one.
         let mut is_last = true;
         while let Some(block) = log.read_block(BLOCK)? {
@@ -38,11 +51,11 @@ impl Department {
             let lines = parse_lines(whole);
             match whole.lines().count() - lines.len() {
                 0 => {}
-                1 => return Ok(Some("a line of runs.jsonl can't be read".to_string())),
-                count => return Ok(Some(format!("{count} lines of runs.jsonl can't be read"))),
+                1 => return Ok(Err("a line of runs.jsonl can't be read".to_string())),
+                count => return Ok(Err(format!("{count} lines of runs.jsonl can't be read"))),
             }
             if let Some(why) = lines.iter().find_map(|line| from_the_future(line, now)) {
-                return Ok(Some(why));
+                return Ok(Err(why));
             }
             let oldest = lines.first().and_then(|line| parse_rfc3339(line.at()));
             recorded.extend(lines.into_iter().map(record_of));
@@ -50,7 +63,7 @@ impl Department {
                 break;
             }
         }
-        self.lost_record(&recorded, now)
+        Ok(Ok(recorded))
     }
 
     /// A record of the last day whose line is not in the ledger.

@@ -481,7 +481,8 @@ fn nothing_is_run_by_a_ledger_that_can_not_be_counted() {
         assert!(status == 3 && stderr.contains(said) && stderr.contains("hint: "), "{status} {stderr}");
         assert_eq!((sandbox.calls().len(), sandbox.read(ledger)), (calls, damaged), "{said}");
         let status = done(&sandbox, &["status"]).replace("\n       ", " ");
-        assert!(status.contains(said), "{status}");
+        // That would look through every record, which only the run does.
+        assert!(status.contains(said) || said.contains("lacks the line"), "{status}");
         // Moved away, it is written anew from the records.
         std::fs::remove_file(sandbox.root().join(ledger)).unwrap();
         act(&sandbox, "business", &[note()]);

@@ -277,7 +277,7 @@ impl Look<'_> {
             Ok(last) => self.view.last = last,
             Err(error) => self.unread(&error, "harness verify".to_string()),
         }
-        if let Ok(Some(why)) = self.department.ledger_fault(self.surveyor.now) {
+        if let Ok(Some(why)) = self.department.line_fault(self.surveyor.now) {
             self.need(format!("{why}, and nothing is run by such a ledger"), "harness verify".to_string());
         }
         let bad = self.view.last.iter().filter(|run| is_bad(&run.outcome)).count();
