@@ -48,7 +48,7 @@ fn main() -> Result<ExitCode> {
 fn measure_step(report: &mut Report) -> Result<()> {
     let desk = Desk::new(&[DEPT.to_string()])?;
     desk.fill_prompt()?;
-    desk.script(6, 120)?;
+    desk.script(6, 240)?;
     let meter = Meter::new();
     let step = desk.call(&["run-director", DEPT, "--role", "worker", "--engine", "null"]);
     let prompt = meter.output(&desk.call(&["prompt", DEPT, "--role", "worker"]))?.len();
