@@ -89,7 +89,7 @@ impl App<'_> {
     }
 
     fn sealed(&self, org: Org) -> Org {
-        if self.ctx.is_virtual() { org } else { org.sealed(self.seal()) }
+        if self.ctx.is_virtual() { org.unsealed() } else { org.sealed(self.seal()) }
     }
 
     /// Writes down what a human command is about to change, signed wherever a key can be had. A line without a signature

@@ -13,7 +13,8 @@ use crate::domain::time::{Time, parse_rfc3339, render_rfc3339, render_ts};
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
 
-const BLOCK: u64 = 64 * 1024;
+/// Of most departments a day is less.
+const BLOCK: u64 = 16 * 1024;
 /// The longest span that is counted from the ledger.
 const COUNTED: TimeDelta = TimeDelta::days(1);
 /// How far ahead of the clock a line may be: clocks are set.

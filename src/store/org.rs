@@ -57,12 +57,10 @@ pub fn folder_name(dept: &Dept) -> String {
 }
 
 impl Org {
-    /// An organisation in an open folder. Whether its id is right is for [`Org::sealed`] to say.
+    /// An organisation in an open folder. Which one it is is for [`Org::sealed`] or [`Org::unsealed`] to find out.
     pub fn of(root: Dir, own: Dir) -> Org {
         let (seal, binding, place) = (None, Arc::default(), Place::Unknown);
-        let mut org = Org { root, own, seal, keyless: false, binding, place };
-        org.bind();
-        org
+        Org { root, own, seal, keyless: false, binding, place }
     }
 
     /// Opens the organisation; absent where there is none.
